@@ -66,12 +66,16 @@ def look(s: Book, x: Any, t: int, parts: int) -> int:
     return awake
 
 
-def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool, squares: bool) -> float:
+def judge(
+    loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool, squares: bool, given: float = math.nan
+) -> float:
     """r_t into s.instant, losses into the book; returns ℓ(p_t, y_t). Changes nothing if that is not finite.
+
+    `given`: the loss of the forecast that was given, which the mixture owes, if that was another one, made earlier.
 
     NaN is returned, and nothing changed, if r_t is to be squared and too large or too small for that.
     """
-    own, awake, blur = 0.0, 0.0, 0.0
+    own, blur = 0.0, 0.0
     for i in range(s.mass.size):
         s.instant[i] = 0.0
         s.paid[i] = 0.0
@@ -88,22 +92,29 @@ def judge(loss: Loss, s: Book, x: Any, t: int, p: Any, y: Any, linearised: bool,
         return own
     if squares and not squarable(s, own, linearised):
         return math.nan
+    said = own if math.isnan(given) else given
+    book_losses(s, own, said, linearised)
+    book_sizes(s)
+    book_own(s, own, said)
+    s.sums[BLUR] += blur
+    return own
+
+
+def book_losses(s: Book, own: float, given: float, linearised: bool) -> None:
+    """Book the losses of those awake and of the forecast that was given; s.instant becomes r_t."""
+    awake = 0.0
     for i in range(s.mass.size):
         if s.present[i] > 0.0:
             s.losses[i] += s.paid[i]
-            s.owed[i] += own
+            s.owed[i] += given
             s.linear[i] += s.instant[i]
-            s.added[i] += abs(s.paid[i]) + abs(own) + abs(s.instant[i])
+            s.added[i] += abs(s.paid[i]) + abs(own) + abs(s.instant[i]) + abs(given - own)
             s.instant[i] = s.instant[i] if linearised else own - s.paid[i]
         else:
             s.instant[i] = 0.0
         s.awake[i] += s.present[i]
         awake += s.present[i]
-    book_sizes(s)
-    book_own(s, own)
-    s.sums[BLUR] += blur
     s.counts[NAPS] += 1 if awake < s.mass.size else 0
-    return own
 
 
 def book_sizes(s: Book) -> None:
@@ -115,11 +126,11 @@ def book_sizes(s: Book) -> None:
             s.sums[SECOND] += s.mass[i] * s.paid[i] * s.paid[i] if s.mass[i] > 0.0 else 0.0
 
 
-def book_own(s: Book, own: float) -> None:
-    """Book the loss of the mixture, and how far it is from the mean of those before."""
+def book_own(s: Book, own: float, given: float) -> None:
+    """Book the loss of the forecast that was given, and how far that of the present one is from the mean before."""
     away = own - s.sums[OWN] / s.counts[ROUNDS] if s.counts[ROUNDS] > 0 else own
     s.sums[VARIED] += away * away
-    s.sums[OWN] += own
+    s.sums[OWN] += given
 
 
 def absorb(aggregator: Aggregator, s: Book) -> None:
@@ -196,11 +207,12 @@ def learn_rows(
 
 @kernel
 def learn_late(
-    aggregator: Aggregator, substitution: Substitution, loss: Loss, s: Book, x: Any, y: Any, q: Any, linearised: bool
-) -> float:
-    """Learn one round that was asked earlier, as if it were asked now: q[0] is the forecast; returns its loss."""
+    aggregator: Aggregator, substitution: Substitution, loss: Loss, s: Book, x: Any, y: Any, q: Any, linearised: bool,
+    given: float,
+) -> float:  # fmt: skip
+    """Learn one round, forecast earlier at a loss of `given`, as if it were asked now; returns the loss of q[0]."""
     mix(aggregator, substitution, s, x, 0, q)
-    own = judge(loss, s, x, 0, q, y, linearised, aggregator.squares())
+    own = judge(loss, s, x, 0, q, y, linearised, aggregator.squares(), given)
     if math.isfinite(own):
         absorb(aggregator, s)
     return own

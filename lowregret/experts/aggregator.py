@@ -20,7 +20,7 @@ from lowregret.experts.state import BEFORE, ENERGY, GAPS, LARGEST, ROUNDS, SPREA
 
 RATES = 30  # of Squint: each half the one before
 NOTHING = -746.0  # e to this is 0
-HUGE = 1e150  # how far behind an expert counts in a projection
+HUGE = 1e150  # how far behind an expert counts in a projection, or in the exponent of a weight
 LEAST, MOST = 1e-140, 1e140  # sizes whose squares, and sums of them, are numbers
 _LN2 = math.log(2.0)
 
@@ -103,15 +103,19 @@ class FixedShare(Aggregator):
                 s.regret[i] = math.log(s.prior[i]) if s.prior[i] > 0.0 else -math.inf
         highest = -math.inf
         for i in range(s.mass.size):
-            highest = max(highest, s.regret[i] + self.eta * s.instant[i])
+            highest = max(highest, self.grown(s, i))
         total = 0.0
         for i in range(s.mass.size):
-            total += math.exp(s.regret[i] + self.eta * s.instant[i] - highest)
+            total += math.exp(self.grown(s, i) - highest)
         scale = highest + math.log(total)
         for i in range(s.mass.size):
-            kept = (1.0 - self.share) * math.exp(s.regret[i] + self.eta * s.instant[i] - scale)
+            kept = (1.0 - self.share) * math.exp(self.grown(s, i) - scale)
             leaked = kept + self.share * s.prior[i]
             s.regret[i] = math.log(leaked) if leaked > 0.0 else -math.inf
+
+    def grown(self, s: Book, i: int) -> float:
+        """ln w[i] + ηr[i], a number whatever η: of infinities no difference is known, and nobody would learn again."""
+        return s.regret[i] + min(max(self.eta * s.instant[i], -HUGE), HUGE)
 
 
 class AdaHedge(Aggregator):
@@ -190,9 +194,7 @@ class Squint(Aggregator):
         return True
 
     def weigh(self, s: Book) -> None:
-        if s.sums[LARGEST] == 0.0:
-            for i in range(s.mass.size):
-                s.mass[i] = s.prior[i] if s.regret[i] > -math.inf else 0.0
+        if weigh_at_first(s):
             return
         highest = -math.inf
         for i in range(s.mass.size):
@@ -286,6 +288,15 @@ def exponential_weights(s: Book, eta: float) -> None:
             s.mass[i] = s.prior[i] * decay(eta, s.regret[i] - highest)
         else:
             s.mass[i] = 0.0
+
+
+def weigh_at_first(s: Book) -> bool:
+    """Whether nobody differed yet, so that all who have not lost everything weigh as at the beginning."""
+    if s.sums[LARGEST] > 0.0:
+        return False
+    for i in range(s.mass.size):
+        s.mass[i] = s.prior[i] if s.regret[i] > -math.inf else 0.0
+    return True
 
 
 def decay(eta: float, behind: float) -> float:

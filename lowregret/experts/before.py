@@ -22,7 +22,7 @@ LEARNT = (
     "sums",
     "counts",
 )  # the book's, by learning
-PLAIN = ("drift", "late", "inside", "met", "asked", "_weights", "_regrets", "_every")
+PLAIN = ("drift", "late", "inside", "orderly", "met", "asked", "_weights", "_regrets", "_every")
 WAITING = ("pending", "_round_of", "_rounds")  # what is known of rounds that wait; the last of layers alone
 
 

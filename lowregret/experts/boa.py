@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lowregret.experts.aggregator import Aggregator
+from lowregret.experts.aggregator import Aggregator, weigh_at_first
 from lowregret.experts.state import ENERGY, LARGEST, Book
 
 
@@ -27,9 +27,7 @@ class BOA(Aggregator):
         return True
 
     def weigh(self, s: Book) -> None:
-        if s.sums[LARGEST] == 0.0:
-            for i in range(s.mass.size):
-                s.mass[i] = s.prior[i] if s.regret[i] > -math.inf else 0.0
+        if weigh_at_first(s):
             return
         highest = -math.inf
         for i in range(s.mass.size):

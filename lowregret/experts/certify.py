@@ -76,7 +76,8 @@ def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switch
 def _behind_gibbs(s: Book, k: int, eta: float) -> float:
     """inf_p[KL(p‖π)/η − ⟨p, R⟩] + R[k] = −ln(Σ_i π[i]e^{η(R[i] − R[k])})/η, at most ln(1/π[k])/η."""
     known = (s.prior > 0) & np.isfinite(s.regret)
-    behind, prior = eta * (s.regret[known] - s.regret[k]), s.prior[known] / float(np.sum(s.prior[known]))
+    with np.errstate(over="ignore"):
+        behind, prior = eta * (s.regret[known] - s.regret[k]), s.prior[known] / float(np.sum(s.prior[known]))
     lost = float(prior @ np.expm1(np.minimum(behind, 0.0)))
     if lost > -0.5:  # near 0, where the logarithm of a rounded sum, divided by a small η, would be noise
         return -math.log1p(lost) / eta
@@ -120,15 +121,31 @@ def is_mixable(aggregator: Aggregator, substitution: Substitution, loss: Loss, l
     return aggregator.eta <= mixable_rate(loss, substitution) * (1 + 1e-12)
 
 
-def rounding(s: Book, substitution: Substitution) -> float:
+def path_bound(
+    aggregator: Aggregator,
+    substitution: Substitution,
+    loss: Loss,
+    s: Book,
+    linearised: bool,
+    switches: int,
+    drift: float,
+) -> float:
+    """The bound on the regret to every sequence of experts with one switch or more; infinite but of `FixedShare`."""
+    if not isinstance(aggregator, FixedShare):
+        return math.inf
+    mixable, least = is_mixable(aggregator, substitution, loss, linearised), int(np.argmin(s.prior))
+    return bound_against(aggregator, mixable, s, least, switches)[2] + drift + rounding(s, substitution, drift)
+
+
+def rounding(s: Book, substitution: Substitution, drift: float = 0.0) -> float:
     """By how much sums of rounded losses may be off: n·ε times the absolute values of what was added and subtracted.
 
     A mean of N forecasts x, whose weights are powers of e with exponents down to −746, is off by δ = 4(N + 256)ε·Σw|x|
     at most; as ℓ(p + δ) ≤ ℓ(p) + ℓ'(p + δ)δ, that costs |ℓ'|δ. Forecasts that are computed by logarithms are off by
     δ = 32(N + 16)ε times their range, which costs a square loss of L in all at most 2δ√(TL) + Tδ², by Cauchy and
-    Schwarz.
+    Schwarz, L being that of the forecasts which outcomes found: less by the drift than that of those given.
     """
-    rounds, own, experts = int(s.counts[ROUNDS]), float(s.sums[OWN]), s.prior.size
+    rounds, own, experts = int(s.counts[ROUNDS]), float(s.sums[OWN]) - drift, s.prior.size
     largest = float(np.max(s.added, where=np.isfinite(s.added), initial=0.0))
     delta = 32 * EPSILON * (experts + 16) * substitution.size()
     misplaced = 2 * delta * math.sqrt(rounds * max(own, 0.0)) + rounds * delta**2
@@ -150,10 +167,11 @@ def certificates(
     R[k] is the sum over the rounds in which expert k was awake; drift[k] what late outcomes cost in these, if any did.
     """
     late = np.zeros(s.prior.size) if drift is None else drift[:-1]
-    k = int(np.argmax((s.linear if linearised else s.owed - s.losses) + late))
-    main = _certificate(aggregator, substitution, loss, s, k, linearised, premises)
+    k = int(np.argmax(s.linear + late if linearised else s.owed - s.losses))
+    off = rounding(s, substitution, 0.0 if drift is None else float(drift[-1]))
+    main = _certificate(aggregator, substitution, loss, s, k, linearised, premises, off)
     found = [main] if main.id != "THM-14.15" else _of_hedge(aggregator, main, loss, s, k, linearised)
-    regret = float(np.max(s.owed - s.losses + late))
+    regret = float(np.max(s.owed - s.losses))
     return [with_drift(c, float(late[k]), regret, bool(np.any(late))) for c in found]
 
 
@@ -207,13 +225,14 @@ def _certificate(
     k: int,
     linearised: bool,
     premises: list[Premise],
+    off: float,
 ) -> Certificate:
     mixable = is_mixable(aggregator, substitution, loss, linearised)
     name, statement, bound = bound_against(aggregator, mixable, s, k)
     if not (mixable or isinstance(substitution, Mean) or isinstance(aggregator, AdaHedge | Squint)):
         rate = mixable_rate(loss, substitution)
         premises = [*premises, Premise("exponential weights with an η for which the loss is mixable", False, rate)]
-    off = rounding(s, substitution) + EPSILON * int(s.counts[ROUNDS]) * (bound if bound < math.inf else 0.0)
+    off += EPSILON * int(s.counts[ROUNDS]) * (bound if bound < math.inf else 0.0)
     comparator: dict[str, Any] = {"set": "simplex", "radius": 1.0} if linearised else {"set": "experts"}
     return Certificate(
         name,

@@ -73,4 +73,4 @@ class BinaryLogScore(Loss):
         likely = p if y == 1.0 else 1.0 - p
         if likely <= 0.0:
             return math.inf, -math.inf if y == 1.0 else math.inf
-        return -math.log(likely), (-1.0 if y == 1.0 else 1.0) / likely
+        return (-math.log(p), -1.0 / p) if y == 1.0 else (-math.log1p(-p), 1.0 / likely)

@@ -144,9 +144,10 @@ def account_events(
         given = loss.at(p[t, 0], y[t, 0])[0]
         b = account(s, work, g)
         look(b, x, t, 1)
-        if not math.isfinite(given) or not math.isfinite(judge(loss, b, x, t, q, y, True, False)):
+        found = judge(loss, b, x, t, q, y, True, False, given) if math.isfinite(given) else given
+        if not math.isfinite(found):
             return e
-        drift = given - loss.at(q[t, 0], y[t, 0])[0]
+        drift = given - found
         for i in range(b.present.size):
             s.drift[g, i] += drift * b.present[i]
         s.late[g] += drift

@@ -75,6 +75,7 @@ class Layered(ExpertMixture):
         x = self.as_forecasts(forecasts)
         y = self.as_outcomes(outcomes, x.shape[0])
         told, came = self._as_told(x), np.asarray(outcomes, float)
+        self.orderly &= not self.pending
         learnable = np.cumsum(~np.isnan(y[:, 0]) & ~np.all(np.any(np.isnan(x), axis=1), axis=1))
         said, done, before = [], 0, self.rounds
         while done < len(x):

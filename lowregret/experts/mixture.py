@@ -18,9 +18,9 @@ from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import forecast_rows, learn_late, learn_rows, require_fitting, why_refused
-from lowregret.experts.aggregator import Aggregator, FixedShare
+from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.best import BestExpert
-from lowregret.experts.certify import bound_against, certificates, is_mixable, rounding
+from lowregret.experts.certify import certificates, path_bound
 from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round, stacked
 from lowregret.experts.risk import mixture_risks
 from lowregret.experts.schema import MixtureSchema
@@ -28,6 +28,7 @@ from lowregret.experts.state import NAPS, OWN, ROUNDS, Book, as_prior
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import MetScores, first_met
+from lowregret.risk.bounds import IN_ORDER
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.run.round_by_round import Contents, Recorded, elsewhere
 from lowregret.store.file import Arrays
@@ -83,7 +84,7 @@ class ExpertMixture(Recorded):
         self.book = Book.fresh(as_prior(prior, len(self.names)))
         self.drift = np.zeros(len(self.names) + 1)  # see `tell`: while each expert was awake, and over all rounds
         self.late = 0  # outcomes that came late in earlier versions, which did not know their drift
-        self.inside = True  # forecasts and outcomes were where the substitution wants them
+        self.inside = self.orderly = True  # forecasts are where the substitution wants them; outcomes came in order
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.pending: dict[int, tuple[Matrix, Matrix]] = {}  # forecasts and mixture by round
         self.asked = 0
@@ -113,6 +114,7 @@ class ExpertMixture(Recorded):
     def _learn_rows(self, x: Matrix, y: Matrix, p: Matrix) -> None:
         """Learn all rows, with a stop wherever a point of the curves is due."""
         rows, marks = len(x), self._marks(len(x))
+        self.orderly &= not self.pending
         weights, regrets = np.empty((marks, len(self.names))), np.empty(marks)
         parts, done, failed = (self.aggregator, self.substitution, self.loss_function), 0, False
         try:
@@ -166,7 +168,8 @@ class ExpertMixture(Recorded):
             raise DataError(f"round {number}: the outcome is not a number: tell it when it is known")
         parts, q = (self.aggregator, self.substitution, self.loss_function), np.empty_like(p)
         own = sum(self.loss_function.at(float(a), float(b))[0] for a, b in zip(p[0], y[0], strict=True))
-        found = call(learn_late, self.compiled, *parts, self.book, x, y, q, self.linearised) if own < math.inf else own
+        learnt = self.book, x, y, q, self.linearised, float(own)
+        found = call(learn_late, self.compiled, *parts, *learnt) if own < math.inf else own
         if not (math.isfinite(own) and math.isfinite(found)):
             raise DataError(self.refusal(y, p if found == own else q, 0, number))
         self.drift = self.drift + (own - found) * np.append(~np.isnan(x[0]).any(0), True)
@@ -176,6 +179,7 @@ class ExpertMixture(Recorded):
 
     def _forget(self, number: int) -> int:
         """Let go of a round whose outcome was told; returns which it was."""
+        self.orderly &= number == next(iter(self.pending))
         del self.pending[number]
         return self._round_of.pop(number)
 
@@ -211,18 +215,18 @@ class ExpertMixture(Recorded):
     @property
     def loss(self) -> float:
         """Σ ℓ(p_t, y_t)"""
-        return float(self.book.sums[OWN] + self.drift[-1])
+        return float(self.book.sums[OWN])
 
     @property
     def best(self) -> BestExpert:
         """The expert with the smallest regret-making loss: of those awake throughout, the smallest loss."""
-        k = int(np.argmax(self.book.owed - self.book.losses + self.drift[:-1]))
+        k = int(np.argmax(self.book.owed - self.book.losses))
         return BestExpert(k, self.names[k], float(self.book.losses[k]))
 
     @property
     def regret(self) -> float:
         """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best expert k, exactly."""
-        return float(np.max(self.book.owed - self.book.losses + self.drift[:-1]))
+        return float(np.max(self.book.owed - self.book.losses))
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -240,7 +244,8 @@ class ExpertMixture(Recorded):
     def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
         """Bounds for rounds yet to come, each with probability 1 − δ, whose premise `independent` is your word."""
         averaged = self.average_weights is not None
-        return mixture_risks(self.book, self.regret, delta, independent, averaged, self._premises())
+        premises = [Premise(IN_ORDER, self.orderly), *self._premises()]
+        return mixture_risks(self.book, self.drift, delta, independent, averaged, premises)
 
     def _of(self) -> str:
         return counted(len(self.names), "expert")
@@ -261,20 +266,14 @@ class ExpertMixture(Recorded):
         return [*found, *convexity(self.loss_function, self.met, 0.0)]
 
     def bound(self, switches: int) -> float:
-        """The theorem's bound on the regret to every sequence of experts with this number of switches.
-
-        Infinite for one switch or more but of `FixedShare`: only an aggregator that forgets can follow.
-        """
+        """The bound on the regret to every sequence of experts with this number of switches, in order of outcomes."""
         if switches == 0:
             found = self.certificate
             return found.bound if found.premises_hold else math.inf
-        if not isinstance(self.aggregator, FixedShare) or not self.certificate.premises_hold:
+        if not self.certificate.premises_hold:
             return math.inf
-        mixable = is_mixable(self.aggregator, self.substitution, self.loss_function, self.linearised)
-        least = int(np.argmin(self.book.prior))
-        return bound_against(self.aggregator, mixable, self.book, least, switches)[2] + rounding(
-            self.book, self.substitution
-        )
+        parts = self.aggregator, self.substitution, self.loss_function
+        return path_bound(*parts, self.book, self.linearised, switches, float(self.drift[-1]))
 
     @property
     def weights_over_time(self) -> tuple[NDArray[np.int64], Matrix]:
@@ -397,4 +396,4 @@ class ExpertMixture(Recorded):
         return why_refused(self.loss_function, type(self.aggregator).__name__, p[t], y[t], number)
 
 
-_PLAIN = ("parts", "linearised", "compiled", "late", "inside", "asked")
+_PLAIN = ("parts", "linearised", "compiled", "late", "inside", "orderly", "asked")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
+from lowregret.compile.numerics import EPSILON
 from lowregret.convex.minimise import Solution
 from lowregret.experts.advice import loss_rows
 from lowregret.experts.best import Path, best_combination, best_switching
@@ -50,7 +51,9 @@ class Review:
     def of(
         cls, mixture: ExpertMixture, forecasts: Any, outcomes: Any, said: Any = None, *, root: bool = False
     ) -> Review:
-        """Look back on all rounds that a mixture has learnt, given again: O(kTN), and a solver for the combination.
+        """Look back on all rounds that a mixture has learnt, given again in the order in which they were learnt.
+
+        O(kTN), and a solver for the combination.
 
         `said`: what the mixture forecast in them; by default the forecasts of its latest `learn`, if they are as many.
         """
@@ -117,7 +120,7 @@ class Review:
     def __str__(self) -> str:
         mixture = self.mixture
         rounds = max(mixture.rounds, 1)
-        whole = f"{mixture.loss:.6g} in all over {counted(mixture.rounds, 'round')}"
+        whole = f"{self._clear(mixture.loss):.6g} in all over {counted(mixture.rounds, 'round')}"
         lines = [self._line("the mixture", mixture.loss, rounds, whole)]
         lines.append(self._line("the plain mean", self.uniform, rounds, ""))
         k, awake = mixture.best.index, self._awake(mixture.best.index)
@@ -144,8 +147,14 @@ class Review:
 
     def a_round(self, total: float, rounds: int) -> float:
         """The mean loss of a round, or its root."""
-        mean = total / rounds
+        mean = self._clear(total) / rounds
         return math.sqrt(mean) if self.root and mean >= 0 else mean
+
+    def _clear(self, total: float) -> float:
+        """A sum of gains and losses, or 0 where it is no more than the rounding of these."""
+        added = self.mixture.book.added
+        terms = float(np.max(added, where=np.isfinite(added), initial=0.0))
+        return total if abs(total) > 8 * EPSILON * terms else 0.0
 
     def _line(self, name: str, total: float, rounds: int, note: str) -> str:
         return f"{name:<16} {self.a_round(total, rounds):.6g} {self._unit}" + (f" ({note})" if note else "")
@@ -194,11 +203,11 @@ class Review:
     def _proof(self) -> list[str]:
         found, mixture = self.certificate, self.mixture
         squares = ", in squares" if self.root else ""
-        lines = [f"regret           {mixture.regret:.6g} to the best expert{squares}"]
+        lines = [f"regret           {self._clear(mixture.regret):.6g} to the best expert{squares}"]
         if mixture.book.counts[NAPS]:
             lines[0] += "; of each expert it is that over the rounds in which it was awake"
         if found.hindsight is not None:
-            lines.append(f"                 {found.regret:.6g} to the best fixed weights")
+            lines.append(f"                 {self._clear(found.regret or 0.0):.6g} to the best fixed weights")
         whom = "any fixed weights" if found.comparator.get("set") == "simplex" else "any expert"
         if found.linear_regret is not None:
             lines.append(f"                 at most {found.linear_regret:.6g} to {whom}, known at every moment")

@@ -19,19 +19,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from lowregret.certificate import Premise
 from lowregret.experts.state import NAPS, OWN, ROUNDS, TALLEST, UNDER, VARIED, Book
 from lowregret.risk.bounds import HUGE, INDEPENDENT, power_of_two
 from lowregret.risk.online_to_batch import DRAWN, RiskCertificate, o2b_eb, o2b_hp, require_delta
+from lowregret.types import Vector
 
 AVERAGED = "the averaged weights"
 WORD = "your word: say independent=True if it is so; rounds that follow each other in time seldom are"
 
 
 def mixture_risks(
-    s: Book, regret: float, delta: float, independent: bool, averaged: bool, premises: Sequence[Premise]
+    s: Book, drift: Vector, delta: float, independent: bool, averaged: bool, premises: Sequence[Premise]
 ) -> list[RiskCertificate]:
-    """O2B-EB, O2B-HP and, if nobody slept, THM-14.15-HP, each with probability 1 − δ by itself: the headline first."""
+    """O2B-EB, O2B-HP and, if nobody slept, THM-14.15-HP, each with probability 1 − δ by itself: the headline first.
+
+    They speak of the weights that outcomes found, whose losses are less by the drift than those of forecasts given.
+    """
     require_delta(delta)
     rounds = int(s.counts[ROUNDS])
     ceiling, price = power_of_two(float(s.sums[TALLEST]))
@@ -43,15 +49,16 @@ def mixture_risks(
         *premises,
     )
     output = AVERAGED if averaged else DRAWN
-    found = _found(s, rounds, regret, delta, ceiling, price, output)
+    found = _found(s, drift, delta, ceiling, price, output)
     return [replace(c, premises=known, delta=delta) for c in found]
 
 
 def _found(
-    s: Book, rounds: int, regret: float, delta: float, ceiling: float, price: float, output: str
+    s: Book, drift: Vector, delta: float, ceiling: float, price: float, output: str
 ) -> Iterator[RiskCertificate]:
     """The bounds with δ/2 each; the other half pays for how many rounds may lie outside."""
-    log_inverse, total = math.log(2 / delta) + price, float(s.sums[OWN])
+    rounds, total = int(s.counts[ROUNDS]), float(s.sums[OWN] - drift[-1])
+    log_inverse = math.log(2 / delta) + price
     outside = log_inverse / rounds
     details = {"outside": outside, "ceiling": ceiling}
     where = f"every expert's loss is ≤ {ceiling:.4g}"
@@ -64,6 +71,7 @@ def _found(
     ):
         yield replace(c, statement=f"E[loss where {where}] ≤ {c.statement}; {rest}")
     if not s.counts[NAPS]:
+        regret = float(np.max(s.owed - drift[:-1] - s.losses))
         bound = regret / rounds + ceiling * math.sqrt(2 * (log_inverse + math.log(2)) / rounds)
         statement = f"C − min_k C(k) where {where} ≤ regret/T + M√(2 ln(2/δ)/T)"
         yield RiskCertificate("THM-14.15-HP", statement, output, "excess", bound, delta, details=details)

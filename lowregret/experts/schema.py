@@ -35,6 +35,7 @@ from lowregret.store.schema import (
 SIZES = ("square", "rate", "prior", "mass", "added", "awake", "trust")  # of the book, which are not below 0
 SLACK = 1e-6  # of sums that are 1
 MET = {"met": items(number(), 3)._replace(needed=False)}  # where a loss of the user's own is put to the test
+NUMBERS = 2**53  # of rounds that wait, at most: in runs from files they go on at a random place
 SEEDS = 2**64 - 1  # of which no two are the same
 
 
@@ -69,7 +70,7 @@ class MixtureSchema(BookSchema):
     def own_fields(self) -> dict[str, Field]:
         parts = {"aggregator": part(Aggregator), "loss": part(Loss), "substitution": part(Substitution)}
         counts = {"parts": whole(1), "late": whole(), "asked": whole(), "every": whole(1)}
-        flags = dict.fromkeys(("linearised", "compiled", "inside"), FLAG)
+        flags = dict.fromkeys(("linearised", "compiled", "inside", "orderly"), FLAG)
         return {"names": items(TEXT, 1)} | parts | counts | flags | MET
 
     def width(self, told: Told) -> int:
@@ -81,7 +82,7 @@ class MixtureSchema(BookSchema):
         return book_arrays(n) | {
             "weights": floats("shown", width, low=0),
             "regrets": anything("shown"),
-            "pending.number": wholes("pending", high=2**53),
+            "pending.number": wholes("pending", high=NUMBERS),
             "pending.round": wholes("pending", high=max(told["asked"] - 1, 0)),
             "pending.forecasts": anything("pending", parts, n),
             "pending.mixture": floats("pending", parts),
@@ -114,7 +115,7 @@ class LayeredSchema(MixtureSchema):
         return 0
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
-        return super().own_arrays(told) | {"pending.inside": wholes("pending", len(self.lanes) + 1)}
+        return super().own_arrays(told) | {"pending.inside": wholes("pending", len(self.lanes) + 1, high=NUMBERS)}
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         yield from super().own_demands(told, arrays)

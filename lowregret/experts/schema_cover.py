@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from lowregret.errors import StoreError
-from lowregret.experts.schema import LayeredSchema, MixtureSchema
+from lowregret.experts.schema import NUMBERS, LayeredSchema, MixtureSchema
 from lowregret.experts.tracking import ABOVE, COVER_COUNT_NAMES, COVER_SUM_NAMES, MISSES, ROUNDS, TRACKERS, WINDOW
 from lowregret.run.schema_rounds import Demands, RecordedSchema
 from lowregret.store.schema import (
@@ -48,7 +48,7 @@ class ConformalSchema(RecordedSchema):
         book = {"trackers": floats(TRACKERS)} | {name: floats(TRACKERS, low=0) for name in ("spent", "began")}
         book |= {"sums": floats(len(COVER_SUM_NAMES)), "counts": wholes(len(COVER_COUNT_NAMES))}
         waiting = {
-            "pending.round": wholes("pending", high=2**53),
+            "pending.round": wholes("pending", high=NUMBERS),
             "pending.given": anything("pending", 3),
             "pending.state": wholes("pending", 2, low=-1),
             "pending.trackers": floats("pending", TRACKERS),
@@ -93,7 +93,10 @@ class QuantilesSchema(RecordedSchema):
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
         levels = len(told["levels"])
-        waiting = {"pending.numbers": wholes("pending", levels, high=2**53), "pending.said": floats("pending", levels)}
+        waiting = {
+            "pending.numbers": wholes("pending", levels, high=NUMBERS),
+            "pending.said": floats("pending", levels),
+        }
         return {"losses": floats(levels, low=0), "below": wholes(levels)} | waiting
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:

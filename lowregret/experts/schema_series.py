@@ -8,7 +8,7 @@ import numpy as np
 
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.groups import GroupAccounts, GroupStandings
-from lowregret.experts.schema import MET, SIZES, SLACK
+from lowregret.experts.schema import MET, NUMBERS, SIZES, SLACK
 from lowregret.experts.series_keys import WEIGHTS
 from lowregret.experts.state import BOOK_COUNT_NAMES, BOOK_COUNTS, BOOK_SUM_NAMES, BOOK_SUMS, NAPS, ROUNDS
 from lowregret.loss import Loss
@@ -67,7 +67,7 @@ class SeriesSchema(RecordedSchema):
     def own_arrays(self, told: Told) -> dict[str, Array]:
         n, groups = len(told["names"]), self._groups(told)
         found = {"last": anything(len(told["series"])), "clocks": extended(2)}
-        found |= {f"waiting.{name}": wholes("waiting", high=2**53) for name in ("number",)}
+        found["waiting.number"] = wholes("waiting", high=NUMBERS)
         found["waiting.series"] = wholes("waiting", high=max(len(told["series"]) - 1, 0))
         found["waiting.group"] = wholes("waiting", high=max(groups - 1, 0))
         found |= {"waiting.time": floats("waiting"), "waiting.cutoff": extended("waiting")}

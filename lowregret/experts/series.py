@@ -233,7 +233,7 @@ class SeriesMixture(Recorded):
     @property
     def loss(self) -> float:
         """Σ ℓ(p_t, y_t) over them, p_t the forecast that was given."""
-        return float(self.accounts.sums[:, OWN].sum() + self.accounts.late.sum())
+        return float(self.accounts.sums[:, OWN].sum())
 
     @property
     def drift(self) -> float:
@@ -258,7 +258,7 @@ class SeriesMixture(Recorded):
     @property
     def regrets(self) -> Vector:
         """Σ(ℓ(p_t) − ℓ(x_t[k])) against each expert k, over the rows in which it had a forecast."""
-        return np.asarray(np.sum(self.accounts.owed - self.accounts.losses + self.accounts.drift, axis=0))
+        return np.asarray(np.sum(self.accounts.owed - self.accounts.losses, axis=0))
 
     @property
     def regret(self) -> float:

@@ -191,7 +191,7 @@ def judge_sparse(
         s.sums[SECOND] += weights[k] * value * value if weights[k] > 0.0 else 0.0
         size += weights[k] * abs(x[k])
     s.sums[SPREAD] += (highest - lowest) * (highest - lowest) if highest > lowest else 0.0
-    book_own(s, own)
+    book_own(s, own, own)
     s.sums[BLUR] += abs(slope) * size
     s.counts[NAPS] += 1 if asleep else 0
     s.counts[ROUNDS] += 1

@@ -14,7 +14,7 @@ from lowregret.types import Vector
 BOOK_SUM_NAMES = (
     "own", "gaps", "before", "energy", "largest", "spread", "blur", "under", "tallest", "second", "varied",
 )  # fmt: skip
-OWN = 0  # Σ ℓ(p_t, y_t)
+OWN = 0  # Σ ℓ(p_t, y_t), p_t the forecast that was given
 GAPS = 1  # Σ of mixability gaps (AdaHedge)
 BEFORE = 2  # Σ of mixability gaps without the latest round
 ENERGY = 3  # Σ_t Σ_i η_t[i] r_t[i]² (polynomial weights), or by how much else a potential can have grown
@@ -24,7 +24,7 @@ BLUR = 6  # Σ_t |ℓ'(p_t)|·Σ_i w_t[i]|x_t[i]|: what a relative error of the 
 UNDER = 7  # max [−ℓ(x_t[i], y_t)]₊: 0 while no loss of an expert is below 0
 TALLEST = 8  # max [ℓ(x_t[i], y_t)]₊
 SECOND = 9  # Σ_t Σ_i w_t[i] ℓ(x_t[i], y_t)²
-VARIED = 10  # Σ_t (ℓ(p_t, y_t) − m_t)², m_t the mean of ℓ(p_s, y_s) over the rounds before
+VARIED = 10  # Σ_t (ℓ(q_t, y_t) − m_t)², m_t the mean of ℓ(p_s, y_s) over the rounds before
 BOOK_SUMS = len(BOOK_SUM_NAMES)
 
 # ---- counts[...] ----------------------------------------------------------------------------------------------------
@@ -46,8 +46,8 @@ class Book(NamedTuple):
     instant: Vector  # r_t[i] of the round
     paid: Vector  # ℓ(x_t[i], y_t) of the round
     losses: Vector  # Σ ℓ(x_t[i], y_t) while awake
-    owed: Vector  # Σ ℓ(p_t, y_t) over the same rounds
-    linear: Vector  # Σ ⟨ℓ'(p_t), p_t − x_t[i]⟩ over the same rounds
+    owed: Vector  # Σ ℓ(p_t, y_t) over the same rounds, p_t the forecast that was given
+    linear: Vector  # Σ ⟨ℓ'(q_t), q_t − x_t[i]⟩ over the same rounds, q_t the forecast that the outcome found
     added: Vector  # Σ of the absolute values of what was added to the three
     awake: Vector  # how many rounds they are
     trust: Vector  # Σ w_t[i] over all rounds

@@ -111,10 +111,13 @@ class WealthLedger:
         return float(-np.expm1(-self.sums[DRAWDOWN]))
 
     def sharpe(self, periods: float = YEAR) -> float:
-        """Mean return over its standard deviation, times √(periods a year); without a riskless rate taken off."""
+        """Mean return over its standard deviation, times √(periods a year); without a riskless rate taken off.
+
+        NaN where there is no deviation, or one beyond all numbers.
+        """
         n = self.sums[RETURNS]
         spread = math.sqrt(self.sums[SQUARES] / (n - 1)) if n > 1 else 0.0
-        return float(self.sums[MEAN] / spread * math.sqrt(periods)) if spread > 0 else math.nan
+        return float(self.sums[MEAN] / spread * math.sqrt(periods)) if 0 < spread < math.inf else math.nan
 
 
 def rebalanced(weights: Any, relatives: Any, cost: float = 0.0, *, compiled: bool = True) -> WealthLedger:

@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 6  # raised when readers of the one could not make sense of the other
+FORMAT = 7  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -114,7 +114,41 @@ def _without_ledger(description: dict[str, Any], arrays: dict[str, Any]) -> None
     arrays["wealth"] = np.full(np.size(arrays.get("regrets", ())), np.nan)
 
 
-STEPS: dict[int, Step] = {4: from_4, 5: from_5}  # from format n to n + 1, for all n from OLDEST on
+def from_6(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 7: losses of experts' mixtures are of the forecasts that were given, and whether these came in order."""
+    for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
+        before = name.removesuffix("owed")
+        owed, drift, sums = (arrays.get(before + key, np.empty(0)) for key in ("owed", "drift", "sums"))
+        late = arrays.get(f"{before}late", drift[-1:].sum())
+        own = _slot(description, f"{before}sums", "own")
+        grouped = owed.ndim == 2 and drift.shape == owed.shape and late.shape == sums.shape[:1] == owed.shape[:1]
+        plain = owed.ndim == sums.ndim == 1 and drift.shape == (owed.size + 1,) and late.ndim == 0
+        numbers = all(array.dtype.kind == "f" for array in (owed, drift, sums, late))
+        if numbers and (grouped or plain) and own < sums.shape[-1]:  # else the schema will say what is wrong
+            with np.errstate(all="ignore"):
+                arrays[name] = owed + drift[..., : owed.shape[-1]]
+                sums[..., own] += late
+    _say_order(description, "", arrays)
+    return description, arrays
+
+
+def _slot(description: dict[str, Any], array: str, name: str) -> int:
+    """The place of a slot in an array, beyond all others if there is none."""
+    slots = description.get("slots")
+    known = slots.get(array) if isinstance(slots, dict) else None
+    return known.index(name) if isinstance(known, list) and name in known else 10**9
+
+
+def _say_order(description: dict[str, Any], before: str, arrays: dict[str, Any]) -> None:
+    """Say of every mixture inside a file whether outcomes came in order, as far as their drift tells."""
+    if "aggregator" in description and "asked" in description:
+        description["orderly"] = not np.any(arrays.get(f"{before}drift", 0.0)) and not description.get("late")
+    for name, inner in description.items():
+        if isinstance(inner, dict):
+            _say_order(inner, f"{before}{name}.", arrays)
+
+
+STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6}  # from format n to n + 1, for all n from OLDEST on
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:

@@ -9,6 +9,7 @@ import math
 import os
 from argparse import Namespace
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def _tell(
     if args.plot:
         panel.plot(args.plot)
     if args.report:
-        sections = [("What came out", f"<pre>{summary}</pre>"), ("Weights and regret", picture(panel.plot()))]
+        sections = [("What came out", f"<pre>{escape(summary)}</pre>"), ("Weights and regret", picture(panel.plot()))]
         write_page(args.report, page(args.table, [*sections, ("The proof", proof(panel.certificate))]))
     if args.json:
         joined, retired, before = what
