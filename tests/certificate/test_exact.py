@@ -13,12 +13,25 @@ from benchmarks.exact import inner
 from benchmarks.fuzz_certificates import fuzzed
 from lowregret import train, zoo
 from lowregret.domain import Domain, L2Ball, Radial, Simplex
+from lowregret.errors import DivergedError
 from lowregret.learner.kernel_perceptron import Polynomial
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import Cost, EpsilonInsensitive, Hinge, Loss, Margin, MultiLoss, OneAgainstAll
+from lowregret.loss import (
+    Absolute,
+    Cost,
+    EpsilonInsensitive,
+    Hinge,
+    Loss,
+    Margin,
+    MultiHinge,
+    MultiLoss,
+    OneAgainstAll,
+    Square,
+)
 from lowregret.loss.verify import PREMISE
-from lowregret.rule import ProjectedGradient
+from lowregret.mirror import UnnormalisedEntropy
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Constant
 from lowregret.types import Cells, Vector
 
@@ -74,6 +87,36 @@ def test_residuals_that_are_rounded_to_epsilon() -> None:
     own = sum(max(abs(Fraction(p) - 10**16) - 10**16, Fraction(0)) for p in run.scores.tolist())
     assert run.loss == pytest.approx(float(own))
     assert 0 < own <= Fraction(run.certificate.proved)
+
+
+def test_bets_on_nothing() -> None:
+    """Without a coin KT+ is L(ε − ε), which rounding makes less than 0."""
+    learner = zoo.kt(Square(), 6.646882930092921, 0.00750527228319423)
+    run = train(learner, np.ones((3, 2)), np.zeros(3), compiled=False)
+    assert all(c.holds for c in run.certificates)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_row_that_would_make_weights_overflow_is_refused(compiled: bool) -> None:
+    """e^{ηθ} leaves the range of numbers by one row of 10⁴: the model stays as it was, and goes on."""
+    x = RNG.random((50, 2))
+    run = train(zoo.ueg(Absolute(), 0.1, 2), x, x @ [0.3, 0.7], compiled=compiled)
+    before = run.weights
+    for _ in range(2):
+        with pytest.raises(DivergedError):
+            run.learn([[1e4, 0.0]], [1e5])
+        np.testing.assert_array_equal(run.weights, before)
+    assert run.learn(x[:5], x[:5] @ [0.3, 0.7]).rounds == 55
+    assert run.learn([[2e3, 0.0]], [0.0]).rounds == 56
+
+
+def test_a_row_of_classes_that_would_make_weights_overflow_is_refused() -> None:
+    learner = Multiclass(MultiHinge(), MirrorDescent(UnnormalisedEntropy(0.5), Constant(1.0)))
+    run = train(learner, RNG.random((9, 2)), ["a", "b", "a"] * 3, classes=["a", "b"], compiled=False)
+    before = run.weights
+    with pytest.raises(DivergedError):
+        run.learn([[1e4, 0.0]], [run.classes.names[int(np.argmin(before[0]))]])
+    np.testing.assert_array_equal(run.weights, before)
 
 
 @pytest.mark.parametrize(("p", "y"), [(1e308, -1e308), (-1e308, 1e308), (1.0, 2.0), (0.1 + 0.2, 0.2)])
