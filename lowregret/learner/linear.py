@@ -132,6 +132,10 @@ class Learner(Part):
             total += self.rule.metric(s, np.uint64(s.counts[DIMENSION] - 1), self.bias) * self.bias * self.bias
         return total
 
+    def swollen(self, s: State, square: float) -> float:
+        """What weights may grow to by a sub-gradient with ‖z‖₂² = square: a number, however large."""
+        return min(self.rule.swell(s, square), SWOLLEN)
+
     def enter(self, s: State, value: float, wrong: bool, scale: float) -> None:
         """Book the round's loss, and its iterate if past ones matter."""
         s.sums[TOTAL] += value
@@ -288,8 +292,7 @@ class Linear(Learner):
         value, slope = self.loss.at(p, y)
         value, slope = weight * value, weight * slope
         square = slope * slope * self.square(x, i) if slope != 0.0 else 0.0
-        swelling = min(self.rule.swell(s, square), SWOLLEN)
-        if not abs(p) + abs(value) + abs(slope) + square + swelling < limit:  # or one of them is no number
+        if not abs(p) + abs(value) + abs(slope) + square + self.swollen(s, square) < limit:  # or one is no number
             return math.nan
         self.enter(s, value, self.loss.wrong(p, y), scale)
         if slope == 0.0 and self.ridge == 0.0:

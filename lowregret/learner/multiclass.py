@@ -17,7 +17,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
 from lowregret.learner.late import DRIFT, Waiting
-from lowregret.learner.linear import SWOLLEN, Learner, Linear
+from lowregret.learner.linear import Learner, Linear
 from lowregret.loss.multiclass import MultiLoss
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
@@ -151,8 +151,7 @@ class Multiclass(Learner):
             touched += slope != 0.0
         idle = touched == 0 and self.ridge == 0.0
         square = 0.0 if idle else squares * self.length(x, i, factor)
-        swelling = 0.0 if idle else min(self.rule.swell(s, square), SWOLLEN)
-        if not abs(value) + abs(inner) + squares + square + swelling < limit:  # or one of them is no number
+        if not abs(value) + abs(inner) + squares + square + self.swollen(s, square) < limit:  # or one is no number
             return FAILED
         room.known[0] = known
         if waits:
