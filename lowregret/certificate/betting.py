@@ -74,6 +74,13 @@ def kt_exact(e: Evidence) -> float:
     return rule.clip * highest(e, lambda u: rule.wealth + kt_conjugate(u, n, rule.wealth))
 
 
+def kt_terms(e: Evidence) -> float:
+    """The size of what L·Σ_j(ε + F*(u)) is a difference of, each by a logarithm of up to n·ln n: L·Σ_j(ε + |u|n)"""
+    rule, n = _kt(e), columns(e)[:, int(COUNT)]
+    most = e.comparator.reach(math.inf, e.dimension)
+    return rule.clip * float(np.sum((rule.wealth + np.where(n > 0, most * n, 0.0)) * (1 + n * np.log(n + 2))))
+
+
 def kt_closed(e: Evidence) -> float:
     """L·Σ_j(|u|√(n·ln(1 + 24n²u²/ε²)) + ε(1 − 1/(e√(πn)))), coordinates without a coin left out"""
     rule, n = _kt(e), columns(e)[:, int(COUNT)]
@@ -125,3 +132,13 @@ def freegrad(e: Evidence) -> float:
         return np.where(seen, found, 0.0)
 
     return highest(e, phi) + float(e.sums[EXCESS])
+
+
+def freegrad_terms(e: Evidence) -> float:
+    """The size of what it is a difference of, by logarithms: Σ_j εh₁(1 + |ln(h₁/h)| + |ln(√V/h)|) and the excess"""
+    rule, table = e.learner.rule, columns(e)
+    assert isinstance(rule, FreeGrad)
+    seen = table[table[:, int(FIRST)] > 0]
+    first, h, v = seen[:, int(FIRST)], seen[:, int(HIGHEST)], np.maximum(seen[:, int(SQUARES)], 1e-300)
+    logs = 1 + abs(math.log(rule.wealth)) + abs(np.log(first) - np.log(h)) + abs(0.5 * np.log(v) - np.log(h))
+    return 2 * rule.wealth * float(np.sum(first * logs)) + abs(float(e.sums[EXCESS]))

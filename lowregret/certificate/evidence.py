@@ -15,7 +15,8 @@ from lowregret.compile.altered import is_own
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
-from lowregret.learner.linear import Learner
+from lowregret.domain.verify import outlier
+from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Loss, NamedLoss
 from lowregret.loss.verify import PREMISE, MetScores, counterexample
 from lowregret.mirror import Entropic, Euclidean, Mirror, PNorm
@@ -112,10 +113,13 @@ class Evidence:
     @cached_property
     def trusted(self) -> tuple[Premise, ...]:
         """The premises that parts of the user's own are what they say, with what refutes them."""
-        rule, d = self.learner.rule, self.dimension
-        found = [*convexity(self.learner.loss, self.met, self.reach), *keeping(rule, d, self.sums)]
+        rule, d, way = self.learner.rule, self.dimension, self.theta
+        found = [
+            *convexity(self.learner.loss, self.met, self.reach + displaced(self.learner)),
+            *keeping(rule, d, self.sums, way),
+        ]
         if self.comparator != rule.domain:
-            found += shape(self.comparator, d)
+            found += shape(self.comparator, d, way)
         if isinstance(rule, MirrorDescent):
             met = None if self.theta is None else self.rate * self.theta
             found += mirroring(rule.mirror, self.comparator, d, met)
@@ -138,11 +142,13 @@ class Evidence:
     @cached_property
     def inside(self) -> Premise:
         """Comparators must be points that the learner could have played."""
-        domain = self.learner.rule.domain
+        domain, d = self.learner.rule.domain, self.dimension
+        covered = domain.covers(self.comparator, d)
+        outside = outlier(domain, self.comparator, d) if covered else None
         return Premise(
             f"comparators lie in the learner's {domain.name}",
-            domain.covers(self.comparator, self.dimension),
-            self.described["set"],
+            covered and outside is None,
+            self.described["set"] if outside is None else outside,
         )
 
 
@@ -154,8 +160,6 @@ def farthest(comparator: Domain, w: Vector, d: int, most: float) -> float:
     match comparator:
         case Point(u):
             return float(np.linalg.norm(w - u))
-        case Simplex(total) if np.allclose(w, total / w.size, atol=0.0):
-            return total * math.sqrt(1 - 1 / w.size)
         case Simplex(total):  # the farthest corner is that of the smallest coordinate
             away = w.copy()
             away[np.argmin(w)] -= total
@@ -165,6 +169,11 @@ def farthest(comparator: Domain, w: Vector, d: int, most: float) -> float:
         case Box(low, high):
             return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
     return min(float(np.linalg.norm(w)) + reach, most)
+
+
+def displaced(learner: Learner) -> float:
+    """‖w₀‖: how much longer than the u of a formula a comparator may be."""
+    return learner.centre.length() if isinstance(learner, Linear) else 0.0
 
 
 def convexity(loss: Any, met: MetScores | None, reach: float) -> tuple[Premise, ...]:
@@ -177,11 +186,14 @@ def convexity(loss: Any, met: MetScores | None, reach: float) -> tuple[Premise, 
     return (Premise(PREMISE, found is None, found or UNREFUTED),)
 
 
-def shape(domain: Domain, d: int) -> tuple[Premise, ...]:
-    """The premise that a set of the user's own is what it says, with what refutes it; none for the package's."""
+def shape(domain: Domain, d: int, way: Vector | None = None) -> tuple[Premise, ...]:
+    """The premise that a set of the user's own is what it says, with what refutes it; none for the package's.
+
+    `way` is the sum of sub-gradients of a run, if it is known: the direction in which the size of the set matters.
+    """
     if not is_own(domain):
         return ()
-    why = fault_of_set(domain, d)
+    why = fault_of_set(domain, d, way)
     return (Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED),)
 
 
@@ -193,12 +205,12 @@ def mirroring(mirror: Mirror, comparator: Domain, d: int, met: Vector | None = N
     return (Premise(MIRROR_PREMISE, why is None, why or UNREFUTED),)
 
 
-def keeping(rule: Rule, d: int, sums: Vector) -> tuple[Premise, ...]:
+def keeping(rule: Rule, d: int, sums: Vector, way: Vector | None = None) -> tuple[Premise, ...]:
     """The premises that a rule of the user's own, or with a set of his, is what it says; none for the package's."""
     if not is_own(rule):
         return ()
     why = fault_of_rule(rule, d, sums)
-    return (*shape(rule.domain, d), Premise(RULE_PREMISE, why is None, why or UNREFUTED))
+    return (*shape(rule.domain, d, way), Premise(RULE_PREMISE, why is None, why or UNREFUTED))
 
 
 def support(learner: Learner, theta: Vector, importance: float, comparator: Domain) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.certificate.betting import freegrad, kt_closed, kt_exact, kt_premise
+from lowregret.certificate.betting import freegrad, freegrad_terms, kt_closed, kt_exact, kt_premise, kt_terms
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
 from lowregret.certificate.evidence import Evidence
@@ -350,7 +350,7 @@ THEOREMS = (
         precisions,
         needs_table=True,
     ),
-    Theorem("KT+", "LΣ_j(ε + F*(u))", of_rule(KT), kt_exact, kt_premise, needs_table=True),
+    Theorem("KT+", "LΣ_j(ε + F*(u))", of_rule(KT), kt_exact, kt_premise, needs_table=True, terms=kt_terms),
     Theorem("KT", "LΣ_j(|u|√(n·ln(1 + 24n²u²/ε²)) + ε)", of_rule(KT), kt_closed, kt_premise, needs_table=True),
     Theorem(
         "FREEGRAD",
@@ -358,6 +358,7 @@ THEOREMS = (
         of_rule(FreeGrad),
         freegrad,
         needs_table=True,
+        terms=freegrad_terms,
     ),
     Theorem(
         "NEWTON",

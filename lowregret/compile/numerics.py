@@ -47,6 +47,14 @@ def log_factorial(y: float) -> float:
 
 
 @kernel
+def difference_error(a: float, b: float, r: float) -> float:
+    """What a − b exceeds its rounded value r by, exactly (Knuth); 0 where that overflows."""
+    moved = r - a
+    error = (a - (r - moved)) - (b + moved)
+    return error if abs(error) < math.inf else 0.0
+
+
+@kernel
 def xlogx(x: float) -> float:
     """x·ln x for x ≥ 0, 0 at 0."""
     return x * math.log(x) if x > 0.0 else 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from lowregret.compile.altered import is_own
 from lowregret.compile.numerics import at_most, norm
 from lowregret.domain.base import Domain
+from lowregret.errors import PartError
 from lowregret.types import Vector
 
 PREMISE = "the set is convex, and as large as it says"
@@ -17,22 +18,34 @@ WAYS = 8  # directions in which points are sought
 FAR = (1e-3, 1.0, 1e3)  # how far out
 
 
-def sample(domain: Domain, d: int) -> tuple[list[Vector], list[Vector]]:
-    """Some vectors, and the points of the set that they are projected on."""
+def sample(domain: Domain, d: int, way: Vector | None = None) -> tuple[list[Vector], list[Vector]]:
+    """Some vectors, one `way` among them if it is given, and the points of the set that they are projected on."""
     rng, reach = np.random.default_rng(0), domain.reach(2, d)
     ways = [rng.normal(size=d) for _ in range(WAYS)] + [rng.normal(size=d) * (np.arange(d) == k % d) for k in range(4)]
+    ways += [] if way is None or not 0 < norm(way) < math.inf else [way]
     far = [*FAR, *(size * reach for size in FAR if 0 < size * reach < math.inf)]
     vectors = [way * (size / (norm(way) or 1.0)) for way in ways for size in far]
     return vectors, [domain.projection(v) for v in vectors]
 
 
-def counterexample(domain: Domain, d: int) -> str | None:
+def counterexample(domain: Domain, d: int, way: Vector | None = None) -> str | None:
     """Where a set of the user's own is not what it says, in words; None if that was not found."""
-    return next(_faults(domain, d), None) if is_own(domain) else None
+    return next(_faults(domain, d, way), None) if is_own(domain) else None
 
 
-def _faults(domain: Domain, d: int) -> Iterator[str]:
-    vectors, points = sample(domain, d)
+def outlier(domain: Domain, other: Domain, d: int) -> str | None:
+    """A point of another set that does not lie in this one, in words, if one of the two is the user's own."""
+    if not (is_own(domain) or is_own(other)):
+        return None
+    try:
+        points = sample(other, d)[1]
+    except PartError:  # a set that nothing is projected on
+        return None
+    return next((f"{_shown(w)} of the {other.name}" for w in points if not domain.contains(w)), None)
+
+
+def _faults(domain: Domain, d: int, way: Vector | None) -> Iterator[str]:
+    vectors, points = sample(domain, d, way)
     longest = max(points, key=norm)
     for v, w in zip(vectors, points, strict=True):
         if not at_most(norm(domain.projection(w) - w), 0.0, norm(longest)):

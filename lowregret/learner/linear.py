@@ -38,6 +38,7 @@ from lowregret.step import Constant
 from lowregret.types import Index, Vector
 
 _ANY_RULE, _ANY_LOSS = MirrorDescent(Euclidean(), Constant(1.0)), Square()
+SWOLLEN = 1e300  # weights beyond which a row may make them overflow: it is then learnt on trial
 FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
 
 
@@ -130,6 +131,10 @@ class Learner(Part):
         if self.bias != 0.0:
             total += self.rule.metric(s, np.uint64(s.counts[DIMENSION] - 1), self.bias) * self.bias * self.bias
         return total
+
+    def swollen(self, s: State, square: float) -> float:
+        """What weights may grow to by a sub-gradient with ‖z‖₂² = square: a number, however large."""
+        return min(self.rule.swell(s, square), SWOLLEN)
 
     def enter(self, s: State, value: float, wrong: bool, scale: float) -> None:
         """Book the round's loss, and its iterate if past ones matter."""
@@ -279,15 +284,15 @@ class Linear(Learner):
     ) -> float:
         """The second half of a round: judge the score p, made for row i now or earlier, and learn; returns p or NaN.
 
-        `raw` is ⟨w, x_i⟩ up to `scale`, for the present w. Nothing is learnt if score, loss, slope and the square of
-        the sub-gradient together reach the limit.
+        `raw` is ⟨w, x_i⟩ up to `scale`, for the present w. Nothing is learnt if score, loss, slope, the square of the
+        sub-gradient and what weights may swell to together reach the limit.
         """
         if weight == 0.0:
             return p
         value, slope = self.loss.at(p, y)
         value, slope = weight * value, weight * slope
         square = slope * slope * self.square(x, i) if slope != 0.0 else 0.0
-        if not abs(p) + abs(value) + abs(slope) + square < limit:  # or one of them is no number
+        if not abs(p) + abs(value) + abs(slope) + square + self.swollen(s, square) < limit:  # or one is no number
             return math.nan
         self.enter(s, value, self.loss.wrong(p, y), scale)
         if slope == 0.0 and self.ridge == 0.0:

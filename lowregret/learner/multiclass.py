@@ -151,7 +151,7 @@ class Multiclass(Learner):
             touched += slope != 0.0
         idle = touched == 0 and self.ridge == 0.0
         square = 0.0 if idle else squares * self.length(x, i, factor)
-        if not abs(value) + abs(inner) + squares + square < limit:  # or one of them is no number
+        if not abs(value) + abs(inner) + squares + square + self.swollen(s, square) < limit:  # or one is no number
             return FAILED
         room.known[0] = known
         if waits:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lowregret.compile.numerics import exp, log_factorial, poisson_root, xlogx
+from lowregret.compile.numerics import difference_error, exp, log_factorial, poisson_root, xlogx
 from lowregret.loss.base import Loss
 from lowregret.types import Vector
 
@@ -153,7 +153,7 @@ class EpsilonInsensitive(Residual):
 
     def at(self, p: float, y: float) -> tuple[float, float]:
         r = p - y
-        gap = abs(r) - self.epsilon
+        gap = abs(r) - self.epsilon + math.copysign(1.0, r) * difference_error(p, y, r)
         return (gap, math.copysign(1.0, r)) if gap > 0.0 else (0.0, 0.0)
 
     def wedge(self) -> tuple[float, float, float, float]:

@@ -43,10 +43,14 @@ class MetScores:
             known = known[np.unique(np.linspace(0, known.size - 1, MOST_LABELS).astype(int))]
         return replace(self, low=low, high=high, longest=max(self.longest, longest), labels=tuple(known.tolist()))
 
+    def farthest(self, reach: float) -> float:
+        """The largest score that a comparator makes; if any may be, ten times those of the run."""
+        known = reach * self.longest if reach < math.inf else 10 * max(-self.low, self.high)
+        return min(known, FARTHEST)
+
     def scores(self, reach: float, label: float) -> Vector:
         """Scores to try: those between the least and the largest that the run or a comparator makes, many near 0."""
-        known = reach * self.longest if reach < math.inf else 10 * max(-self.low, self.high)
-        far = min(known, FARTHEST)
+        far = self.farthest(reach)
         low, high = min(self.low, -far), max(self.high, far)
         if not low < high:
             low, high = low - 10.0, high + 10.0
@@ -79,7 +83,7 @@ def counterexample(loss: Any, met: MetScores | None, reach: float = 1.0) -> str 
     if not is_own(loss):
         return None
     if isinstance(loss, MultiLoss):
-        return _of_many(loss) if not isinstance(loss, OneAgainstAll) else counterexample(loss.loss, None)
+        return counterexample(loss.loss, met, reach) if isinstance(loss, OneAgainstAll) else _of_many(loss, met, reach)
     if isinstance(loss, OnMistakes):  # which rounds are mistakes is settled at w_t
         return counterexample(loss.loss, met, reach)
     met = met or MetScores(-100.0, 100.0)
@@ -191,10 +195,11 @@ def _dual(loss: Loss, y: float, p: Vector, values: Vector, slopes: Vector) -> st
     return None
 
 
-def _of_many(loss: MultiLoss, classes: int = 3, tries: int = 12) -> str | None:
-    """A fault of a loss of many scores between random ones, in words."""
-    rng = np.random.default_rng(0)
-    points = [rng.normal(size=classes) * size for size in (0.1, 1.0, 10.0) for _ in range(tries)]
+def _of_many(loss: MultiLoss, met: MetScores | None, reach: float, classes: int = 3, tries: int = 12) -> str | None:
+    """A fault of a loss of many scores, in words: between random ones, as large as the run and its comparators make."""
+    rng, farthest = np.random.default_rng(0), 10.0 if met is None else met.farthest(reach)
+    sizes = [0.1, 1.0, 10.0, *(share * farthest for share in (0.1, 0.3, 1.0) if farthest > 10)]
+    points = [rng.normal(size=classes) * size for size in sizes for _ in range(tries)]
     for s in points:
         guess = int(np.argmax(s))
         for y in range(classes):

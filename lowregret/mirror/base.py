@@ -206,6 +206,10 @@ class Mirror(Part):
         """A number that ‖w‖₂² does not exceed but by rounding, inf if none is known."""
         return s.sums[MASS] if self.whole() else math.inf
 
+    def swell(self, s: State, eta: float, square: float) -> float:
+        """A number that no weight exceeds after a step with ‖z‖₂² = square; 0 where weights grow as z does."""
+        return 0.0
+
     def open(self, product: float, square: float) -> Any:
         """Running sums of one round, before its first coordinate. `product` is ⟨raw weights, z_t⟩."""
         return []

@@ -196,6 +196,10 @@ class UnnormalisedEntropy(Entropic):
     def scale(self, s: State, eta: float) -> float:
         return self.start
 
+    def swell(self, s: State, eta: float, square: float) -> float:
+        """λ·MASS·e^{η‖z‖₂} ≥ λe^{η(θ − z)}, and without λ, as raw weights are kept"""
+        return max(self.start, 1.0) * s.sums[MASS] * exp(eta * math.sqrt(square))
+
     def refresh(self, s: State, eta: float) -> None:
         mass = 0.0
         for j in range(s.counts[DIMENSION]):

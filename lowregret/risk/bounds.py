@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.certificate.evidence import convexity, keeping
+from lowregret.certificate.evidence import convexity, displaced, keeping
 from lowregret.learner.linear import Linear
 from lowregret.loss.verify import MetScores
 from lowregret.output import Average, Output, Random, WeightedAverage
@@ -83,7 +83,10 @@ def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
         return []
     premises = tuple(shared_premises(e))
     rule, d = e.learner.rule, e.state.dimension
-    trusted = *convexity(e.learner.loss, e.met, rule.domain.reach(2, d)), *keeping(rule, d, e.state.sums)
+    trusted = (
+        *convexity(e.learner.loss, e.met, rule.domain.reach(2, d) + displaced(e.learner)),
+        *keeping(rule, d, e.state.sums),
+    )
     found = [*_given(trusted, _of_output(e, delta)), *_of_errors(e, delta), *_given(trusted, _expected(e))]
     return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
 

@@ -80,6 +80,10 @@ class Rule(Part):
         """Whether the round's loss and its slope in the score are asked for, `s.sums[LOSS]` and `s.sums[SLOPE]`."""
         return False
 
+    def swell(self, s: State, square: float) -> float:
+        """A number that no weight exceeds after a sub-gradient with ‖z‖₂² = square; 0 where weights grow as z does."""
+        return 0.0
+
     def needs_weight(self) -> bool:
         """Whether the row's importance weight and the slope are asked for, `s.sums[GIVEN]` and `s.sums[SLOPE]`."""
         return False

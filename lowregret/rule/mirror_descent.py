@@ -108,6 +108,9 @@ class MirrorDescent(Rule):
         s.counts[ROUNDS] += 1
         self.turn(s, True, self.step.rate(s, 0.0))
 
+    def swell(self, s: State, square: float) -> float:
+        return self.mirror.swell(s, s.sums[RATE], square)
+
     def parted(self) -> bool:
         return self.mirror.parted()
 

@@ -12,10 +12,11 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Evidence, Premise, evaluate, tightest
 from lowregret.certificate.mistakes import perceptron_bounds
+from lowregret.certificate.rounding import EXTRA
 from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.altered import is_own
 from lowregret.compile.call import call, compilable
-from lowregret.compile.numerics import TOLERANCE
+from lowregret.compile.numerics import EPSILON, TOLERANCE
 from lowregret.compile.signals import let_in
 from lowregret.compile.spec import from_json, to_json
 from lowregret.compile.turns import in_turn
@@ -170,12 +171,12 @@ class KernelRun(Saved):
         history = [*self.history, self._ledger()]
         if len(history) > 1 and np.array_equal(history[-1], history[-2]):
             history.pop()
-        found = [evaluate(self._evidence(row))[0] for row in history]
+        found = [self._trusted(evaluate(self._evidence(row)))[0] for row in history]
         return Trace(
             np.array([row[SUMS + ROUNDS] for row in history], np.int64),
             np.array([row[TOTAL] for row in history]),
             np.array([c.linear_regret for c in found]),
-            np.array([c.bound for c in found]),
+            np.array([c.bound if c.premises_hold else np.nan for c in found]),
             found[-1].id,
         )
 
@@ -242,11 +243,16 @@ class KernelRun(Saved):
         """The ledger as theorems on mirror descent with η = 1 see it.
 
         θ = Σ_{t∈M} y_t φ(x_t) grows in round t ∈ M by ‖θ_{t+1}‖² − ‖θ_t‖² = 2 y_t p_t + K(x_t, x_t), and TOTAL is
-        Σ_{t∈M} (1 − y_t p_t): so Σ⟨w_t, z_t⟩ = TOTAL − |M|, and ‖θ‖² = Σ_{t∈M} K(x_t, x_t) − 2(TOTAL − |M|).
+        Σ_{t∈M} (1 − y_t p_t): so Σ⟨w_t, z_t⟩ = TOTAL − |M|, and ‖θ‖² = Σ_{t∈M} K(x_t, x_t) − 2(TOTAL − |M|). That is a
+        difference of larger numbers, so what they may be off by is added: each p_t is a sum of up to |M| kernels, and
+        Σ_sΣ_t|K(x_s, x_t)| ≤ |M|·Σ_{t∈M} K(x_t, x_t).
         """
         sums, counts = ledger[:SUMS].copy(), ledger[SUMS:].astype(np.int64)
         sums[LINEAR] = sums[TOTAL] - counts[MISTAKES]
-        sums[MASS] = max(sums[ENERGY] - 2 * sums[LINEAR], 0.0)
+        made = int(counts[MISTAKES])
+        terms = (2 * made + 1) * sums[ENERGY] + 2 * (sums[TOTAL] + made)
+        off = EPSILON * (made + self.support.dimension + EXTRA) * terms
+        sums[MASS] = max(sums[ENERGY] - 2 * sums[LINEAR], 0.0) + off
         sums[STEPPED], sums[FIRST_RATE], sums[LAST_RATE] = sums[ENERGY], 1.0, 1.0
         height = self.comparator.radius * math.sqrt(sums[MASS])
         return Evidence(perceptron(), self.comparator, sums, counts, height)

@@ -9,6 +9,7 @@ depends on the classes met up to row t, its own included, and a row of a class n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -25,7 +26,7 @@ from lowregret.learner.growth import FIRST, Shape, Together, double_room
 from lowregret.learner.labels import ClassNames, one_label_each
 from lowregret.learner.layout import filed, more_lanes, plain, restored, stride, summed
 from lowregret.learner.linear import write_model, write_point
-from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, score_classes
+from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, longest, score_classes
 from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.validate import numbers, require_cheap, require_finite, require_moderate, require_weight
 from lowregret.loss import PerceptronLoss
@@ -133,6 +134,9 @@ class MulticlassRun(RowRun):
         self.confusion.see(len(self.classes), y[:done], self.guesses[:done], w[:done])
         if done:
             self.tally.judge(given, y.astype(float), w, self.guesses.astype(float), done, self.compiled)
+            if self.met is not None:
+                far = math.sqrt(call(longest, self.compiled, self.learner, x, x.shape[0]))
+                self.met = self.met.wider(self._room.scores[:, : self._known[0]], longest=far)
 
     @property
     def _model(self) -> FixedModel:
@@ -238,7 +242,8 @@ class MulticlassRun(RowRun):
 
     def _new_room(self, rows: int, before: Room | None = None) -> Room:
         """Memory for a batch, with the scores that `before` holds, if it is given."""
-        room = Room.of(self._known, self._stride, rows if self.keep_scores else 1)
+        kept = self.keep_scores or self.met is not None  # a loss of the user's own is tried at them
+        room = Room.of(self._known, self._stride, rows if kept else 1)
         if before is not None:
             room.scores[:, : before.raw.size] = before.scores
         return room

@@ -13,7 +13,6 @@ from lowregret.certificate.trace import WIDTH, Trace, next_mark, trace
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import PartError
-from lowregret.loss.verify import counterexample
 from lowregret.risk.kept_trial import next_freeze
 from lowregret.rows import Rows
 from lowregret.state import State
@@ -84,7 +83,8 @@ class RunRecord:
         rule = run.learner.rule
         if not (rule.keeps_sum() and compilable(run.comparator)):
             return []
-        if run.met is not None and counterexample(run.learner.loss, run.met) is not None:
+        found = evidence(run.learner, run.books, run.comparator, run.met)
+        if not all(premise.holds for premise in found.trusted):
             return []
         return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {run.linear_regret():.4g}"]
 
