@@ -266,6 +266,7 @@ def tally_demands(arrays: Arrays, warm: int) -> Demands:
     sizes = [tally.WEIGHTS, tally.SQUARED_WEIGHTS, tally.SPREAD, tally.MISTAKE_SPREAD, tally.LONGEST_ROW]
     yield np.all(sums[[*sizes, tally.LARGEST_LABEL, tally.WEIGHT, tally.WRONG]] >= 0), "tally.sums ≥ 0"
     yield not rounds or sums[tally.WEIGHT] > 0, "tally.sums: weight > 0"
+    yield rounds >= warm or sums[tally.THRESHOLD] == np.inf, "tally.sums: no threshold before the first block is full"
     if "tally.prints" in arrays:
         yield arrays["tally.prints"].size <= repetition.CAPACITY, f"a sample of {repetition.CAPACITY} rows"
         _, level, glances, form = arrays["tally.sampled"].tolist()

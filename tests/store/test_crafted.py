@@ -144,3 +144,20 @@ def test_weights_that_do_not_fit_into_memory_are_refused_in_words(tmp_path: Path
         found: Any = class_of("run").from_file(path, description | {"seen": seen}, dict(arrays))
         with pytest.raises(ValueError, match="no room in memory"):
             _ = found.weights
+
+
+def test_bits_of_labels_are_counted_once_there_is_a_threshold() -> None:
+    """Else there would be more ones than bits, of which no coin can be guessed."""
+    path = FOLDER / "class-run-eights.lr"
+    description, arrays = store.read(path, "class-run")
+    arrays["tally.sums"][description["slots"]["tally.sums"].index("threshold")] = 0.0
+    with pytest.raises(StoreError, match="no threshold before the first block is full"):
+        class_of("class-run").from_file(path, description, arrays)
+
+
+def test_a_portfolio_holds_all_that_it_has() -> None:
+    path = FOLDER / "mixed-portfolio.lr"
+    description, arrays = store.read(path, "mixed-portfolio")
+    arrays["holdings"][0] = 2.0**31
+    with pytest.raises(StoreError, match="holdings that sum to 1"):
+        class_of("mixed-portfolio").from_file(path, description, arrays)
