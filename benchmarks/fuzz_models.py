@@ -2,8 +2,9 @@
 
     python -m benchmarks.fuzz_models --changes 100000
 
-Whatever is changed, a file is refused with a `StoreError`, or what is in it goes on: it predicts, learns and is saved,
-or says with an error of ours why it cannot. A crash, an endless loop or any other error ends the worker that met it,
+Changes are blind, or crafted so that what is changed fits the rest (`crafted_models.py`). Whatever is changed, a file
+is refused with a `StoreError`, or what is in it goes on: it answers questions (`questions.py`), learns and is saved, or
+says with an error of ours why it cannot. A crash, an endless loop or any other error ends the worker that met it,
 and is reported with the seed that leads to it again.
 """
 
@@ -20,17 +21,21 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.crafted_models import crafted
+from benchmarks.questions import questions
 from lowregret.errors import LowRegretError, StoreError
 from lowregret.store import file as store
 from lowregret.store.kinds import class_of, load
 from tests.models.examples import EXAMPLES
 
 FOLDER = Path(__file__).parent.parent / "tests" / "models"
+ASKED = 4  # questions, of those that there are
 PATIENCE = 300.0  # seconds without progress, after which a worker hangs; some of them compile
 SHAPES = ((-1,), (1, -1), (-1, 1), (1, 1, -1), (-1, 1, 1))
 TYPES = ("f8", "f4", "i8", "u8", "u4", "u1", "?")
@@ -162,7 +167,7 @@ def changed_bytes(rng: random.Random, path: Path) -> None:
 def tried(name: str, kind: str, contents: Contents, rng: random.Random, folder: Path) -> Counts:
     """Change a file in one way, load it, and go on with what is in it."""
     path, example = folder / f"{name}.lr", EXAMPLES[name]
-    description, arrays = changed(rng, contents)
+    description, arrays = changed(rng, contents) if rng.random() < 0.5 else crafted(rng, *contents)
     try:
         if rng.random() < 0.1:
             store.write(path, kind, description, arrays)
@@ -174,14 +179,20 @@ def tried(name: str, kind: str, contents: Contents, rng: random.Random, folder: 
             thing = class_of(kind).from_file(path, json.loads(json.dumps(description)), own)
     except StoreError:
         return Counts(1, refused=1)
+    asked = rng.sample(found := list(questions(thing)), min(ASKED, len(found)))
+    steps = [lambda: (str(thing), repr(thing)), *(ask for _, ask in asked), lambda: example.more(thing)]
+    rng.shuffle(steps)
+    failed = sum(not _survived(step) for step in (*steps, lambda: load(thing.save(path))))
+    return Counts(1, failed=1) if failed else Counts(1, used=1)
+
+
+def _survived(step: Callable[[], Any]) -> bool:
+    """Whether a step was done; False if it ended with an error of ours."""
     try:
-        str(thing), repr(thing)
-        example.more(thing)
-        thing.save(path)
-        load(path)
+        step()
     except (LowRegretError, OverflowError):  # of parameters such as 1e300, which Python's floats cannot square
-        return Counts(1, failed=1)
-    return Counts(1, used=1)
+        return False
+    return True
 
 
 def fuzzed(name: str, changes: int, seed: int, compiled: bool, at: int = 0) -> Counts:

@@ -181,7 +181,7 @@ def _from_sparse(features: Any) -> Sparse:
         matrix = type(matrix)(parts, shape=matrix.shape)  # with flags of its own, which say nothing yet
         matrix.sum_duplicates()
         return _wrapped(matrix)
-    except (TypeError, ValueError, IndexError, ArithmeticError) as error:
+    except (TypeError, ValueError, IndexError, ArithmeticError, AttributeError, MemoryError) as error:
         raise DataError(f"features must be numbers in a sound sparse matrix: {error}") from None
 
 

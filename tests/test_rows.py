@@ -210,7 +210,22 @@ def broken_indices() -> Any:
     return x
 
 
-@pytest.mark.parametrize("make", [longer_lists, fewer_offsets, far_offsets, broken_indices])
+def lists_for_arrays() -> Any:
+    x: Any = sp.csr_matrix(X)
+    x.data = x.data.tolist()
+    return x
+
+
+def more_rows_than_memory() -> Any:
+    x: Any = sp.csc_matrix(X)
+    x._shape = (1 << 40, X.shape[1])
+    return x
+
+
+@pytest.mark.parametrize(
+    "make",
+    [longer_lists, fewer_offsets, far_offsets, broken_indices, lists_for_arrays, more_rows_than_memory],
+)
 def test_arrays_that_scipy_would_convert_out_of_bounds_are_refused(make: Any) -> None:
     """In a process of its own: without the checks, SciPy writes beyond its arrays, which may end it."""
     code = f"import tests.test_rows as t; t.refused(t.{make.__name__}())"

@@ -41,6 +41,16 @@ def physical_memory() -> float:
         return math.inf
 
 
+def free_memory() -> float:
+    """The bytes of memory that programs can have now without ending others; ∞ where that is not told."""
+    try:
+        with open("/proc/meminfo") as file:
+            told = dict(line.split(":") for line in file)
+        return 1024.0 * sum(int(told[name].split()[0]) for name in ("MemAvailable", "SwapFree"))
+    except (OSError, KeyError, ValueError, IndexError):
+        return math.inf
+
+
 def zeros(size: int, kind: Any, ahead: int = 0) -> Any:
     """Zeros that begin at a cache line, `ahead` bytes set aside; memory that is never written to is never taken."""
     count = size * np.dtype(kind).itemsize

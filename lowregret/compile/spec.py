@@ -9,6 +9,8 @@ import numpy as np
 from lowregret.compile.part import Part, spec_name
 from lowregret.errors import StoreError
 
+_KINDS = {np.dtype(code).name for code in "?bBhHiIlLqQefd"}  # of arrays; others may stand for any amount of memory
+
 # What making a part of the wrong numbers may raise.
 _UNFIT = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError)
 
@@ -52,7 +54,13 @@ def from_json(spec: dict[str, Any]) -> Part:
 
 def _decode(value: Any) -> Any:
     if isinstance(value, dict):
-        return np.array(value["array"], value.get("dtype")) if "array" in value else from_json(value)
+        return _decode_array(**value) if "array" in value else from_json(value)
     if isinstance(value, list):
         return tuple(_decode(v) for v in value)
     return value
+
+
+def _decode_array(array: Any, dtype: Any = None) -> Any:
+    if dtype is not None and dtype not in _KINDS:
+        raise ValueError(f"no array holds {str(dtype)[:80]}")
+    return np.array(array, dtype)

@@ -29,6 +29,11 @@ class PortfolioSchema(MixtureSchema):
         ledger = {"holdings": holdings, "ledger": anything(len(WEALTH_SUM_NAMES)), "wealth": anything("shown")}
         return super().own_arrays(told) | ledger
 
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
+        held = float(arrays["holdings"].sum())
+        yield held == 0 or math.isclose(held, 1.0, rel_tol=1e-6), "holdings that sum to 1, or none yet"
+
 
 class MixedPortfolioSchema(PortfolioSchema):
     """A `MixedPortfolio`."""

@@ -23,15 +23,24 @@ FIRST = 1024  # features that there is room for in the beginning
 Shape = tuple[int, int]  # features without the bias, lanes
 
 
-def require_growth(learner: Linear) -> None:
-    """Refuse a learner whose start depends on the number of features."""
-    require_zeros(learner.start(1), learner.rule, "features", "give it as dimension (--dimension N)")
+def require_growth(learner: Linear | Multiclass) -> None:
+    """Refuse a learner whose start, or whose size, depends on the number of features."""
+    require_zeros(_smallest(learner), learner.rule, "features", "give it as dimension (--dimension N)")
+
+
+def require_more_classes(learner: Multiclass) -> None:
+    """Refuse a learner whose start, or whose size, depends on the number of classes."""
+    require_zeros(_smallest(learner), learner.rule, "classes", "name them: classes=[…] (--classes A,B,…)")
 
 
 def grows(learner: Linear | Multiclass) -> bool:
     """Whether a learner begins with zeros, whatever the number of features."""
-    start = learner.start(1, 1) if isinstance(learner, Multiclass) else learner.start(1)
-    return learner.rule.grows() and not _is_nonzero(start)
+    return learner.rule.grows() and not _is_nonzero(_smallest(learner))
+
+
+def _smallest(learner: Linear | Multiclass) -> State:
+    """The state that a learner begins with on one feature; a `PartError` if it is made for another number of them."""
+    return learner.start(1, 1) if isinstance(learner, Multiclass) else learner.start(1)
 
 
 def _is_nonzero(s: State) -> bool:

@@ -101,6 +101,8 @@ def name_of(value: Any) -> Name | None:
         value = value.decode(errors="replace")
     if isinstance(value, str):
         return writable(str(value)) or None
+    if isinstance(value, np.timedelta64):  # to NumPy a whole number, of nobody knows what
+        return None
     if isinstance(value, (bool, np.bool_, int, np.integer)):
         return int(value)
     number = float(value) if isinstance(value, (float, np.floating)) else 0.5

@@ -12,7 +12,7 @@ from lowregret.auto import Auto, AutoMulticlass
 from lowregret.compile.part import Part
 from lowregret.compile.spec import to_json
 from lowregret.domain import Domain
-from lowregret.errors import DataError, LowRegretError, PartError
+from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.learner.growth import FIRST
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
@@ -120,6 +120,8 @@ def finish(session: Session, plan: Plan, cuts: Any = None, tell: Callable[[str],
     """Learn all rows from the cut in the folder, if there is one, else from the first."""
     folder = None if cuts is None else CutFolder(cuts, _described(session, plan))
     cut = None if folder is None else folder.load()
+    if cut is not None and len(cut.cursors) != len(plan.shards):
+        raise StoreError(f"{cuts} tells how far {len(cut.cursors)} shards are learnt, but there are {len(plan.shards)}")
     return Training(plan, cut or Cut(session, [0] * len(plan.shards)), folder, tell).finish()
 
 

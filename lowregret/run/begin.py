@@ -10,7 +10,7 @@ from lowregret.auto import Auto, AutoMulticlass
 from lowregret.domain import Domain
 from lowregret.errors import PartError
 from lowregret.features import FeatureMap, Partitions
-from lowregret.learner.growth import FIRST, require_growth, require_zeros
+from lowregret.learner.growth import FIRST, require_growth, require_more_classes
 from lowregret.learner.labels import ClassNames
 from lowregret.learner.layout import begun
 from lowregret.learner.linear import Learner, Linear
@@ -145,9 +145,9 @@ def _classes(
     learner.loss.fits(len(names) if names.fixed else None)
     learner = _lean(learner, how["certify"])
     if not names.fixed:
-        require_zeros(learner.start(1, 1), learner.rule, "classes", "name them: classes=[…] (--classes A,B,…)")
+        require_more_classes(learner)
     if features is None:
-        require_zeros(learner.start(1, 1), learner.rule, "features", "give it as dimension (--dimension N)")
+        require_growth(learner)
     state = begun(at_work(learner), FIRST if features is None else features, lanes)
     return MulticlassRun(learner, state, names, **how)
 

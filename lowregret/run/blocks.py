@@ -156,6 +156,16 @@ class BlockRun(LinearRun):
     def _carried(self) -> Any:
         return (*self.state, self.ledger)
 
+    def _learn_alone(self, x: Rows, y: Vector, w: Vector, i: int) -> bool:
+        """Learn row i on trial; one that is not learnt does not end a block either."""
+        decided, learnt = self._decided, False
+        try:
+            learnt = super()._learn_alone(x, y, w, i)
+        finally:
+            if not learnt:
+                self._decided = decided
+        return learnt
+
     def _widen(self, features: int) -> None:
         decided, bias = self._decided, self.learner.bias > 0
         if decided is not None:

@@ -85,7 +85,10 @@ def checked_delay(delay: Any) -> int:
 
 def delays_of(delay: Any, count: int, begin: int = 0) -> Any:
     """The delays of rows begin … begin + count − 1, whole numbers ≥ 0, given one for all or one for each."""
-    given = np.asarray(delay)
+    try:
+        given = np.asarray(delay)
+    except ValueError as error:
+        raise DataError(f"delays must be whole numbers ≥ 0, one for each row: {error}") from None
     delays = np.full(count, given) if given.ndim == 0 else given[begin : begin + count]
     if delays.ndim != 1 or delays.dtype.kind not in "iu" or np.any((delays < 0) | (delays > LONGEST_DELAY)):
         raise DataError(f"delays must be whole numbers ≥ 0, at most {LONGEST_DELAY}, got {delay!r}")

@@ -10,13 +10,13 @@ import numpy as np
 from lowregret.certificate.delay import BOOK
 from lowregret.certificate.delay import NAMES as LATE_NAMES
 from lowregret.certificate.trace import NAMES, WIDTH
-from lowregret.compile.spec import from_json
 from lowregret.domain import Domain
 from lowregret.learner.doubling import Doubling
-from lowregret.learner.growth import FIRST
+from lowregret.learner.growth import FIRST, require_growth
 from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.late import LEDGER
 from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.schema import (
     UNSIGNED,
     Demands,
@@ -164,6 +164,8 @@ class LedgerSchema(ProofSchema):
     def demands(self, told: Told, arrays: Arrays) -> Demands:
         met, room = len(arrays["table"]), told["room"]
         if told["seen"] is not None:
+            if isinstance(told["learner"], Linear | Multiclass):
+                require_growth(told["learner"])
             doubled = room % FIRST == 0 and (room // FIRST).bit_count() == 1
             yield doubled and met < room <= max(ROOM, 64 * (met + 1)), f"room for {met} features and some more"
             yield np.unique(arrays["columns"]).size == met, "a place for each column"
@@ -218,10 +220,9 @@ class LedgerSchema(ProofSchema):
 
 
 def _form(spec: Any) -> Any:
-    from lowregret.stream.read import know_formats
+    from lowregret.stream.read import form_from_json
 
-    know_formats()
-    return from_json(spec)
+    return form_from_json(spec)
 
 
 FED: dict[str, Field] = {
@@ -265,6 +266,7 @@ def tally_demands(arrays: Arrays, warm: int) -> Demands:
     sizes = [tally.WEIGHTS, tally.SQUARED_WEIGHTS, tally.SPREAD, tally.MISTAKE_SPREAD, tally.LONGEST_ROW]
     yield np.all(sums[[*sizes, tally.LARGEST_LABEL, tally.WEIGHT, tally.WRONG]] >= 0), "tally.sums ≥ 0"
     yield not rounds or sums[tally.WEIGHT] > 0, "tally.sums: weight > 0"
+    yield rounds >= warm or sums[tally.THRESHOLD] == np.inf, "tally.sums: no threshold before the first block is full"
     if "tally.prints" in arrays:
         yield arrays["tally.prints"].size <= repetition.CAPACITY, f"a sample of {repetition.CAPACITY} rows"
         _, level, glances, form = arrays["tally.sampled"].tolist()

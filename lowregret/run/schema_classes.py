@@ -21,7 +21,9 @@ from lowregret.auto.view import COLUMNS, PACE, ROWS
 from lowregret.compile.simd import LANES
 from lowregret.features import Forest
 from lowregret.features.schema import PREFIX, STORED, forest_arrays, forest_demands
+from lowregret.learner.growth import require_more_classes
 from lowregret.learner.layout import stride
+from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.schema import Demands
 from lowregret.risk import statistics as tally
@@ -79,6 +81,8 @@ class ClassSchema(LedgerSchema):
     def demands(self, told: Told, arrays: Arrays) -> Demands:
         names, lanes, known = told["classes"], told["lanes"], told["known"]
         told["learner"].loss.fits(len(names) if told["fixed"] else None)
+        if isinstance(told["learner"], Multiclass) and not told["fixed"]:
+            require_more_classes(told["learner"])
         yield len(set(names)) == len(names) == known, "a name for each class that is known"
         room = lanes == known if told["fixed"] else known <= lanes <= 2 * known + 2 * LANES
         yield room, f"lanes for {known} classes"

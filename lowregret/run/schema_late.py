@@ -60,6 +60,7 @@ def late_demands(told: Told, arrays: Arrays) -> Demands:
     yield np.all(arrays["late.known"] >= arrays["late.since"]), "late answers after their rows"
     yield np.all(arrays["late.met"][:NOW] >= 0), "lags that are not negative"
     names = told["late"].get("names")
+    yield (names is not None) == ("classes" in told), "names of late labels if there are classes"
     if names is not None:
         known = (labels >= 0) & (labels < len(names)) & (labels == np.floor(labels))
         yield np.all(known) and len(set(names)) == len(names), "late labels that are named"

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.errors import DataError
 from lowregret.learner.labels import ClassNames
-from lowregret.learner.validate import numbers, require_rows, require_scores
+from lowregret.learner.validate import numbers, require_rows, require_scores, room_for
 from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.dependence import Dependence
@@ -167,7 +167,10 @@ class Scoring(Saved):
 
     def _by_column(self, w: Vector) -> Vector:
         """A vector w, the bias last, brought from the order of places to the order of columns."""
-        return w if self.places is None else self.places.by_column(w, self.features, self.learner.bias > 0)
+        if self.places is None:
+            return w
+        with room_for(self.features):
+            return self.places.by_column(w, self.features, self.learner.bias > 0)
 
     def _by_place(self, u: Vector, room: int) -> Vector:
         """A vector u, the bias last, brought from the order of columns to that of `room` places, some unused."""

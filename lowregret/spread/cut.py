@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from lowregret.errors import StoreError
 from lowregret.run.session import Session
+from lowregret.store.schema import Field, items, record, whole
 
 NAME, NEXT = "cut.json", "cut.json.next"
+_MODEL = re.compile(r"cut-[0-9]{8,}\.lr")
+TOLD = record(
+    {
+        "model": Field("the name of a cut in this folder", lambda name: bool(_MODEL.fullmatch(str(name)))),
+        "number": whole(),
+        "cursors": items(whole()),
+        "of": Field("what is trained on what", lambda value: isinstance(value, dict)),
+    }
+)
 
 
 class Cut(NamedTuple):
@@ -53,23 +64,32 @@ class CutFolder:
         if told is None:
             return None
         if told["of"] != self.of:
-            differs = next(name for name in self.of if told["of"].get(name) != self.of[name])
+            differs = next(name for name in self.of | told["of"] if told["of"].get(name) != self.of.get(name))
             raise StoreError(
                 f"{self.path} holds the cut of another training: its {differs} is {told['of'].get(differs)}, not "
-                f"{self.of[differs]}; give the same command, or another folder for cuts"
+                f"{self.of.get(differs)}; give the same command, or another folder for cuts"
             )
         with tempfile.TemporaryDirectory(prefix="lowregret-") as folder:
-            model = Path(folder) / told["model"]
-            model.write_bytes(self._read(told["model"]))
+            model = Path(folder) / "cut.lr"
+            model.write_bytes(self._model(told["model"]))
             return Cut(Session.load(model), list(told["cursors"]), told["number"])
 
     def _told(self) -> dict[str, Any] | None:
         try:
-            return json.loads(self._read(NAME))
+            told = json.loads(self._read(NAME))
+            if not TOLD.accepts(told):
+                raise ValueError(f"expected {TOLD.wanted}")
+            return cast(dict[str, Any], TOLD.made(told))
         except FileNotFoundError:
             return None
-        except ValueError as error:
+        except (ValueError, RecursionError, StoreError) as error:
             raise StoreError(f"{self.path}/{NAME} is damaged: {error}; delete it to begin anew") from None
+
+    def _model(self, name: str) -> bytes:
+        try:
+            return self._read(name)
+        except FileNotFoundError:
+            raise StoreError(f"{self.path} lacks {name}, which {NAME} names; delete {NAME} to begin anew") from None
 
     def _tidy(self, kept: str) -> None:
         """Delete the models of earlier cuts."""

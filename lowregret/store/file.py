@@ -19,7 +19,7 @@ from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 
-from lowregret.compile.memory import physical_memory, roomy
+from lowregret.compile.memory import free_memory, physical_memory, roomy
 from lowregret.compile.turns import turns_of
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
@@ -192,8 +192,8 @@ def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
 
 
 def _require_memory(size: int) -> None:
-    """Raise a `MemoryError` for arrays that are larger than the machine: a few bytes may stand for a million."""
-    if size > physical_memory():
+    """Raise a `MemoryError` for arrays that do not fit into memory: a few bytes may stand for a million."""
+    if size > min(physical_memory(), free_memory()):
         raise MemoryError(f"its arrays take {size:,} bytes, more than there is memory")
 
 

@@ -19,7 +19,7 @@ from typing import IO, Any, get_args, get_origin
 import numpy as np
 
 from lowregret.compile.part import Part
-from lowregret.compile.spec import from_json, to_json
+from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, LowRegretError
 from lowregret.stream.batch import Batch
 from lowregret.stream.cache_file import NO_NAMES, CacheFile, Identified, Stored, Writer, opened
@@ -28,8 +28,8 @@ from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats.lrc import Cached
 from lowregret.stream.names import POSITIVE, Met, number_name
 from lowregret.stream.notice import Note, Notices
+from lowregret.stream.read import OneLabel, form_from_json
 from lowregret.stream.source import STDIN
-from lowregret.stream.text_format import TextFormat
 from lowregret.types import Vector
 
 VERSION = 2
@@ -218,10 +218,10 @@ def cached_form(paths: Sequence[str], wanted: Cached) -> Part:
 def form_in(file: CacheFile) -> Part:
     """How the rows of a cache were read."""
     try:
-        form = from_json(file.about.get("form", {}))
+        form = form_from_json(file.about.get("form", {}))
     except LowRegretError as error:
         raise _unfit(file.name) from error
-    if file.about.get("version") != VERSION or not isinstance(form, TextFormat | Tabular):
+    if file.about.get("version") != VERSION or isinstance(form, OneLabel):
         raise _unfit(file.name)
     return form
 

@@ -46,6 +46,7 @@ class Crossing(Part):
         return cls(np.array([(*keys, -1)[:3] for keys in chosen.values()], np.int64).ravel())
 
     def check(self) -> None:
+        self.require(self.keys.ndim == 1 and self.keys.dtype == np.int64, f"keys must be whole numbers: {self.keys!r}")
         self.require(self.keys.size % 3 == 0, f"keys must come by threes, got {self.keys.size}")
 
 

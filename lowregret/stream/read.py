@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Any, Literal, TypedDict, Unpack, cast
 
 from lowregret.compile.part import Part
-from lowregret.errors import DataError
+from lowregret.compile.spec import from_json
+from lowregret.errors import DataError, StoreError
 from lowregret.stream.batch import Stream, has_arrow_stream
 from lowregret.stream.columns import Tabular
 from lowregret.stream.dictionary import Dictionary
@@ -91,6 +92,29 @@ def format_part(format: str, **options: Unpack[Options]) -> Part:
     if form.numbered:
         given.pop("classes", None)  # which are numbers, too
     return _with_positive(form.reader.from_options({**form.settled, **given}), positive)
+
+
+def form_from_json(spec: Any) -> Part:
+    """The format that a file says rows are read in; a `StoreError` if that is something else.
+
+    Parsers are parts, too, whose arrays tell compiled code where to write: those are made of a header, never of a file.
+    """
+    know_formats()
+    part = from_json(spec)
+    form = part.form if isinstance(part, OneLabel) else part
+    if isinstance(form, Cached) or not any(known.reads_as(form) for known in FORMATS.values()):
+        raise StoreError(f"is a {type(form).__name__}, expected a format of data")
+    for name, usual in type(form)().parameters.items():
+        if not _alike(getattr(form, name), usual):
+            raise StoreError(f"has {str(getattr(form, name))[:80]!r} as {name} of {type(form).__name__}")
+    return part
+
+
+def _alike(value: Any, usual: Any) -> bool:
+    """Whether an option of a format is of the type that it usually has; tuples are of texts, or of tuples of them."""
+    if not isinstance(usual, tuple):
+        return type(value) is type(usual)
+    return isinstance(value, tuple) and all(isinstance(item, str) or _alike(item, ()) for item in value)
 
 
 def positive_name(part: Part) -> str | None:

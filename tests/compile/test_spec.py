@@ -193,6 +193,9 @@ def test_a_users_part_carries_its_module() -> None:
         ({"part": "Loss"}, r"does not fit.*must have at\(p, y\)"),
         ({"part": "Box", "low": {"array": [[1], [1, 2]]}}, "the stored Box does not fit"),
         ({"part": "Box", "low": {"array": ["a"]}}, "low must be a finite number"),
+        ({"part": "Box", "low": {"array": [1.0], "dtype": "(1000000000,)f8"}}, "no array holds"),
+        ({"part": "Box", "low": {"array": [1.0], "dtype": "U1000000000"}}, "no array holds"),
+        ({"part": "Box", "low": {"array": [1.0], "dtype": [["a", "f8"]]}}, "does not fit"),
         ({"part": "Linear", "loss": {"part": "L2Ball"}, "rule": {"part": "Reals"}}, "loss must be a Loss"),
         (
             {"part": "ProjectedGradient", "domain": {"part": "Nowhere"}, "step": {"part": "Constant", "eta": 1}},

@@ -20,6 +20,7 @@ from lowregret.learner.validate import WHOLE_LIMIT, numbers
 from lowregret.loss import Hinge, Logistic, LogWealth, Loss, Poisson, Softmax, Square
 from lowregret.mirror import Entropy, Euclidean
 from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
 from lowregret.step import Constant, InverseSqrt
 from lowregret.stream.read import read
@@ -346,3 +347,15 @@ def test_whole_numbers_beyond_doubles_are_refused() -> None:
 def test_what_rows_cannot_be_read_from(data: Any) -> None:
     with pytest.raises(DataError, match=f"rows cannot be read from a {type(data).__name__}: give names of files"):
         read(data)
+
+
+def test_lengths_of_time_are_no_classes() -> None:
+    """To NumPy they are whole numbers, but of which unit?"""
+    with pytest.raises(DataError):
+        train(zoo.mc_perceptron(), np.eye(3), np.array([1, 2, 1], "m8[s]"), compiled=False)
+
+
+def test_delays_of_no_shape_are_refused() -> None:
+    run = begin(zoo.ogd(Hinge()), 3, delay=1, compiled=False)
+    with pytest.raises(DataError, match="delays must be whole numbers"):
+        run.learn(np.eye(3), [1.0, -1.0, 1.0], delay=[[1, 2], [1]])

@@ -212,7 +212,8 @@ def exp4() -> Example:
         return made
 
     def more(one: Any) -> Any:
-        one.reward(next(iter(one.choices.pending)), cost=0.25)
+        for number in list(one.choices.pending):
+            one.reward(number, cost=0.25)
         return [*one.learn(COSTS[HALF:], advice[HALF:]).played.costs, *one.weights]
 
     return Example(saved(make), more)

@@ -359,3 +359,18 @@ def test_what_blocks_do_not_know_is_refused() -> None:
     with pytest.raises(PartError, match="one by one"):
         run.promised_risks(np.zeros(D), X, Y)
     assert WORTH > 1
+
+
+def test_a_row_that_is_put_back_does_not_end_its_block(tmp_path: Path) -> None:
+    """The last row of a block is learnt on trial, and overflows: the rest of the block is decided as before."""
+    run = begin(Linear(Logistic(), AdaGrad(1e308), bias=1.0), None, learners=2, block=7, compiled=False)
+    run.learn(np.full((4, 3), 0.1), [1.0, -1.0, 1.0, -1.0])
+    refused = 0
+    for _ in range(3):
+        try:
+            run.learn(np.full((1, 3), 1e80), [-1.0])
+        except DataError:
+            refused += 1
+            assert run.rounds % 7 == 6
+    assert refused == 1
+    assert load(run.save(tmp_path / "m.lr")).rounds == run.rounds

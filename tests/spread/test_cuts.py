@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +129,32 @@ def test_the_cut_of_another_training_is_refused(tmp_path: Path) -> None:
 def test_places_that_nobody_reaches_are_told() -> None:
     with pytest.raises(StoreError, match="cannot reach nowhere://bucket"):
         CutFolder("nowhere://bucket/cuts", OF)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "../home/precious.txt"},
+        {"model": "/precious.txt"},
+        {"model": 5},
+        {"model": "cut-00000009.lr"},
+        {"number": "1"},
+        {"cursors": [-1]},
+        {"cursors": 1},
+        {"of": []},
+        {"of": OF | {"more": 1}},
+    ],
+)
+def test_a_cut_from_elsewhere_writes_nothing_outside(change: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """A name that leads out of its folder would lead out of that of temporary files, too."""
+    temporary, home, cuts = tmp_path / "temporary", tmp_path / "home", tmp_path / "sent" / "cuts"
+    for path in (temporary, home, cuts, tmp_path / "sent" / "home"):
+        path.mkdir(parents=True)
+    (home / "precious.txt").write_text("precious")
+    (tmp_path / "sent" / "home" / "precious.txt").write_text("worthless")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    told = {"model": "cut-00000001.lr", "number": 1, "cursors": [0], "of": OF}
+    (cuts / "cut.json").write_text(json.dumps(told | change))
+    with pytest.raises(StoreError, match="cuts"):
+        CutFolder(cuts, OF).load()
+    assert (home / "precious.txt").read_text() == "precious"

@@ -308,13 +308,16 @@ def test_descriptions_must_be_json(written: Path) -> None:
     assert written.read_bytes() == before
 
 
-def test_arrays_that_are_larger_than_the_machine_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("memory", ["physical_memory", "free_memory"])
+def test_arrays_that_are_larger_than_the_machine_are_refused(
+    memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A few compressed bytes stand for a million: each array may fit, all of them need not."""
     path = tmp_path / "bomb.lr"
     store.write(path, "thing", {}, {f"a{k}": np.ones(50_000) for k in range(20)})
     assert path.stat().st_size < 10_000
     assert len(store.read(path, "thing")[1]) == 20
-    monkeypatch.setattr(store, "physical_memory", lambda: 10 * 50_000 * 8)
+    monkeypatch.setattr(store, memory, lambda: 10 * 50_000 * 8)
     monkeypatch.setattr(store, "_unpacked", None)  # nothing is unpacked
     with pytest.raises(StoreError, match=r"its arrays take 8,000,000 bytes, more than there is memory"):
         store.read(path, "thing")

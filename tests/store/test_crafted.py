@@ -1,0 +1,172 @@
+"""Files made by hand: sizes, names and parts that fit each other, but not what compiled loops do with them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret import (
+    AdaGrad,
+    Box,
+    Constant,
+    Euclidean,
+    Hinge,
+    L2Ball,
+    Linear,
+    Logistic,
+    MirrorDescent,
+    Multiclass,
+    PartError,
+    ProjectedGradient,
+    Reals,
+    Softmax,
+    StoreError,
+)
+from lowregret.cli import main
+from lowregret.compile.spec import to_json
+from lowregret.run.begin import begin
+from lowregret.store import file as store
+from lowregret.store.kinds import class_of, load
+from lowregret.stream.formats.csv import DelimitedText
+from lowregret.stream.read import know_formats
+
+FOLDER = Path(__file__).parent.parent / "models"
+WALLS = np.ones(1024)
+BOX = Box(-WALLS, WALLS)
+FIXED: dict[str, tuple[Any, Any]] = {  # a learner that grows, and the same one made for 1,024 features
+    "domain": (Linear(Hinge(), AdaGrad(0.5)), Linear(Hinge(), AdaGrad(0.5, BOX))),
+    "mirror": (
+        Linear(Hinge(), MirrorDescent(Euclidean(), Constant(0.1))),
+        Linear(Hinge(), MirrorDescent(Euclidean(BOX), Constant(0.1))),
+    ),
+    "start": (
+        Linear(Hinge(), ProjectedGradient(L2Ball(), Constant(0.1))),
+        Linear(Hinge(), ProjectedGradient(L2Ball(), Constant(0.1), start=WALLS / 1024)),
+    ),
+    "centre": (
+        Linear(Hinge(), ProjectedGradient(Reals(), Constant(0.1))),
+        Linear(Hinge(), ProjectedGradient(Reals(), Constant(0.1)), ridge=0.5, centre=WALLS),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_a_learner_made_for_some_features_does_not_grow(name: str, tmp_path: Path) -> None:
+    """It would look for the bounds, or the start, of features beyond them."""
+    grows, fixed = FIXED[name]
+    path = begin(grows, None, compiled=False).learn(np.eye(3), [1.0, -1.0, 1.0]).save(tmp_path / "m.lr")
+    description, arrays = store.read(path, "run")
+    class_of("run").from_file(path, dict(description), dict(arrays))
+    with pytest.raises(StoreError, match="does not fit together"):
+        class_of("run").from_file(path, description | {"learner": to_json(fixed)}, arrays)
+
+
+def test_a_learner_made_for_some_classes_gets_no_more(tmp_path: Path) -> None:
+    learner = Multiclass(Softmax(), AdaGrad(0.5))
+    path = begin(learner, 3, compiled=False).learn(np.eye(3), ["a", "b", "a"]).save(tmp_path / "m.lr")
+    description, arrays = store.read(path, "class-run")
+    bounds = np.ones(int(arrays["counts"][-1]))
+    fixed = replace(learner, rule=AdaGrad(0.5, Box(-bounds, bounds)))
+    with pytest.raises(StoreError, match="does not fit together"):
+        class_of("class-run").from_file(path, description | {"learner": to_json(fixed)}, arrays)
+
+
+@pytest.mark.parametrize("name", ["class-run-waiting", "auto-class-run-waiting"])
+def test_late_rows_of_classes_have_names(name: str) -> None:
+    """Without, nobody would look how many classes there were when they were asked."""
+    path = FOLDER / f"{name}.lr"
+    description, arrays = store.read(path, store.kind_of(path))
+    del description["late"]["names"]
+    arrays["late.past"][:, 0] = 1e6
+    with pytest.raises(StoreError, match="names of late labels if there are classes"):
+        class_of(store.kind_of(path)).from_file(path, description, arrays)
+
+
+def test_late_rows_of_numbers_have_no_names() -> None:
+    path = FOLDER / "run-waiting.lr"
+    description, arrays = store.read(path, "run")
+    description["late"]["names"] = ["a", "b"]
+    with pytest.raises(StoreError, match="names of late labels if there are classes"):
+        class_of("run").from_file(path, description, arrays)
+
+
+def parser() -> dict[str, Any]:
+    """What reads the rows of one file, its arrays changed: they tell compiled code where to write."""
+    know_formats()
+    rows, _ = DelimitedText(target="y").opened(b"y,a,b,c\n", "rows.csv")
+    told = to_json(rows)
+    told["places"]["array"] = [10**12] * 4
+    return told
+
+
+TABLE = to_json(DelimitedText(target="y"))
+FORMS: dict[str, Any] = {
+    "a loss": {"part": "Hinge"},
+    "a parser": parser(),
+    "a parser within": {"part": "OneLabel", "form": parser(), "positive": 1.0},
+    "a cache": {"part": "Cached", "positive": "", "classes": False},
+    "bits": TABLE | {"bits": 5.5},
+    "bits in an array": TABLE | {"bits": {"array": [5], "dtype": "int64"}},
+    "a column": TABLE | {"target": 5},
+    "columns": TABLE | {"drop": ["a", 5]},
+    "products": TABLE | {"interactions": [["a", 5]]},
+    "a switch": TABLE | {"header": "no"},
+    "keys": {"part": "VwText", "bits": 18, "crossing": {"part": "Crossing", "keys": {"array": [[1], [2], [3]]}}},
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("file", ["run-session", "predictor-session"])
+def test_rows_are_read_by_formats_alone(
+    name: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rows = FOLDER / f"{file}.lr", tmp_path / "rows.csv"
+    rows.write_text("y,a,b,c\n1,2,3,4\n-1,4,3,2\n")
+    description, arrays = store.read(path, store.kind_of(path))
+    description["session"]["form"] = json.loads(json.dumps(FORMS[name]))
+    store.write(tmp_path / "m.lr", store.kind_of(path), description, arrays)
+    with pytest.raises(StoreError):
+        load(tmp_path / "m.lr")
+    assert main(["predict", str(tmp_path / "m.lr"), str(rows)]) == 2
+    assert "m.lr" in capsys.readouterr().err
+
+
+def test_weights_that_do_not_fit_into_memory_are_refused_in_words(tmp_path: Path) -> None:
+    """Columns may be any numbers; a run takes room for those that occur."""
+    run = begin(Linear(Logistic(), AdaGrad(0.5)), None, compiled=False).learn(np.eye(3), [1.0, -1.0, 1.0])
+    path = run.save(tmp_path / "m.lr")
+    description, arrays = store.read(path, "run")
+    for seen in (1 << 40, 1 << 62):
+        found: Any = class_of("run").from_file(path, description | {"seen": seen}, dict(arrays))
+        with pytest.raises(ValueError, match="no room in memory"):
+            _ = found.weights
+
+
+def test_bits_of_labels_are_counted_once_there_is_a_threshold() -> None:
+    """Else there would be more ones than bits, of which no coin can be guessed."""
+    path = FOLDER / "class-run-eights.lr"
+    description, arrays = store.read(path, "class-run")
+    arrays["tally.sums"][description["slots"]["tally.sums"].index("threshold")] = 0.0
+    with pytest.raises(StoreError, match="no threshold before the first block is full"):
+        class_of("class-run").from_file(path, description, arrays)
+
+
+def test_a_portfolio_holds_all_that_it_has() -> None:
+    path = FOLDER / "mixed-portfolio.lr"
+    description, arrays = store.read(path, "mixed-portfolio")
+    arrays["holdings"][0] = 2.0**31
+    with pytest.raises(StoreError, match="holdings that sum to 1"):
+        class_of("mixed-portfolio").from_file(path, description, arrays)
+
+
+def test_a_run_is_not_saved_while_another_thread_learns(tmp_path: Path) -> None:
+    """What is amidst a row would be written, and a companion that is out of step would leave."""
+    run = begin(Linear(Logistic(), AdaGrad(0.5)), 3, compiled=False).learn(np.eye(3), [1.0, -1.0, 1.0])
+    with run._alone(), pytest.raises(PartError, match="another thread is learning"):
+        run.save(tmp_path / "m.lr")
+    assert load(run.save(tmp_path / "m.lr")).rounds == 3
