@@ -21,7 +21,7 @@ from lowregret.cli.clock import Clock
 from lowregret.compile.spec import to_json
 from lowregret.errors import PartError
 from lowregret.store.replacing import require_place
-from lowregret.words import counted
+from lowregret.words import counted, rounded_down, rounded_up
 
 SHOWN = 5  # arms
 
@@ -194,7 +194,12 @@ class Study:
         }  # fmt: skip
 
 
+def ends(e: Estimate) -> tuple[str, str]:
+    """The ends of an interval, rounded away from it."""
+    return rounded_down(e.low, 4), rounded_up(e.high, 4)
+
+
 def line(e: Estimate) -> str:
     """An estimate for people."""
     rows = "" if e.effective_rows == e.rows else f", worth {counted(round(e.effective_rows), 'row')}"
-    return f"{e.value:.4g} a choice (95 %: {e.low:.4g} to {e.high:.4g}, {e.interval}{rows})"
+    return f"{e.value:.4g} a choice (95 %: {' to '.join(ends(e))}, {e.interval}{rows})"

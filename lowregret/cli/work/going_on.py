@@ -28,7 +28,7 @@ from lowregret.experts.substitute import Mean
 from lowregret.store.kinds import load
 from lowregret.store.replacing import write_result
 from lowregret.stream.table import Table
-from lowregret.words import counted
+from lowregret.words import counted, rounded_up
 
 
 def resumed_mixture(args: Namespace) -> Any:
@@ -99,7 +99,7 @@ def _proof(args: Namespace, panel: ExpertMixture) -> Iterator[str]:
     found = panel.certificate
     yield f"regret           {panel.regret:.6g} to the best expert, {panel.best.name}, over all rounds"
     if found.premises_hold and math.isfinite(found.bound):
-        yield f"                 theory promised at most {found.bound:.6g} ({found.id}: {found.statement})"
+        yield f"                 theory promised at most {rounded_up(found.bound)} ({found.id}: {found.statement})"
     yield from (f"                 nothing was promised because not: {p.name}" for p in found.premises if not p.holds)
     if args.model:
         yield f"model            {args.model}, {os.path.getsize(args.model):,} bytes"
