@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from lowregret.bandit.value import Estimate, arm_values, evaluate, logged_value,
 from lowregret.certificate import Certificate
 from lowregret.cli.arguments import THEORY
 from lowregret.cli.clock import Clock
+from lowregret.cli.json_output import print_json
 from lowregret.compile.spec import to_json
 from lowregret.errors import PartError
 from lowregret.store.replacing import require_place
@@ -53,7 +53,7 @@ def _study(args: Namespace, clock: Clock) -> int:
         if args.report:
             write_page(args.report, study_page(args.log, study, told))
     if args.json:
-        print(json.dumps(study.to_json(clock.read().to_json()), ensure_ascii=False))
+        print_json(study.to_json(clock.read().to_json()))
     else:
         print(told)
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
 from argparse import Namespace
@@ -17,6 +16,7 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.forecast_losses import loss_words
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, write_page
+from lowregret.cli.json_output import print_json
 from lowregret.cli.long_summary import TableReview
 from lowregret.cli.work.long_table import aligned, with_outcomes
 from lowregret.errors import DataError, StoreError
@@ -126,7 +126,7 @@ def _tell(
             "certificate": panel.certificate.to_json(),
             "seconds": clock.read().to_json(),
         }
-        print(json.dumps(told, ensure_ascii=False))
+        print_json(told)
     elif not args.quiet:
         print(summary)
 
