@@ -2,13 +2,65 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
+
+MOST_DIGITS = 15  # of a share behind the point
 
 
 def counted(count: float, thing: str, things: str = "") -> str:
     """`1 round`, `2,000 rounds`; plurals that are not made by an s are given."""
     return f"{count:,.0f} {thing if count == 1 else things or thing + 's'}"
+
+
+def nearest(value: float, digits: int = 6) -> str:
+    """A number in this many digits."""
+    return f"{value:.{digits}g}"
+
+
+def rounded_up(value: float, digits: int = 6) -> str:
+    """A number in this many digits, rounded up: whatever was at most the value is at most what is shown."""
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def rounded_down(value: float, digits: int = 6) -> str:
+    """A number in this many digits, rounded down: whatever was at least the value is at least what is shown."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, way: str) -> str:
+    if not math.isfinite(value):
+        return f"{value:g}"
+    shown = Context(prec=digits, rounding=way).create_decimal_from_float(float(value))
+    return f"{float(shown):.{digits}g}"
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """A share in percent, `0.00%` or `100.00%` only if it is none or all: else with as many digits as it takes.
+
+    What is not known is a dash.
+    """
+    if value is None:
+        return "–"
+    while round(value, digits + 2) in (0.0, 1.0) and value not in (0.0, 1.0) and digits < MOST_DIGITS:
+        digits += 1
+    return f"{value:.{digits}%}"
+
+
+def percent_up(value: float, digits: int = 2) -> str:
+    """A share in percent, rounded up."""
+    return _percent(value, digits, ROUND_CEILING)
+
+
+def percent_down(value: float, digits: int = 2) -> str:
+    """A share in percent, rounded down."""
+    return _percent(value, digits, ROUND_FLOOR)
+
+
+def _percent(value: float, digits: int, way: str) -> str:
+    return f"{Decimal(float(value)).quantize(Decimal(1).scaleb(-digits - 2), rounding=way):.{digits}%}"
 
 
 class Brief:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lowregret.bandit import Bandit, Exp3
-from lowregret.words import counted
+from lowregret.words import counted, percent, percent_down, percent_up, rounded_down, rounded_up
 
 
 @pytest.mark.parametrize(
@@ -31,3 +36,26 @@ def test_a_bandit_of_one_round() -> None:
     assert str(bandit).startswith("1 round of exp3 on 1 arm, loss 0 (0 a round), 1 choice waits for its cost")
     bandit.choose()
     assert "2 choices wait for their costs" in str(bandit)
+
+
+@given(st.floats(1e-300, 1e300).flatmap(lambda x: st.sampled_from((x, -x, 0.0))), st.integers(1, 8))
+def test_bounds_are_shown_on_their_own_side(value: float, digits: int) -> None:
+    assert Fraction(rounded_down(value, digits)) <= Fraction(value) <= Fraction(rounded_up(value, digits))
+    assert abs(float(rounded_up(value, digits)) - value) <= 10.0 ** (1 - digits) * abs(value)
+
+
+@given(st.floats(0, 1), st.integers(0, 4))
+def test_shares_are_shown_on_their_own_side(value: float, digits: int) -> None:
+    low, high = (Fraction(show(value, digits).rstrip("%")) / 100 for show in (percent_down, percent_up))
+    assert low <= Fraction(value) <= high <= low + Fraction(1, 10 ** (digits + 2))
+
+
+def test_no_share_is_none_or_all_unless_it_is() -> None:
+    assert [percent(x) for x in (0.0, 1.0, 0.5, 4e-5, 1 / 30_000)] == ["0.00%", "100.00%", "50.00%", "0.004%", "0.003%"]
+    assert percent(1 - 1 / 30_000) == "99.997%"
+    assert percent(0.999, 0) == "99.9%"
+    assert percent(None) == "–"
+
+
+def test_numbers_that_are_none() -> None:
+    assert [rounded_up(math.inf), rounded_down(-math.inf), rounded_up(math.nan)] == ["inf", "-inf", "nan"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lowregret.certificate import Certificate
-from lowregret.words import counted
+from lowregret.words import counted, nearest, rounded_up
 
 if TYPE_CHECKING:
     from lowregret.bandit.bandit import Bandit
@@ -34,9 +34,12 @@ def tell_certificate(certificate: Certificate, most: float) -> list[str]:
     if certificate.id == "NONE":
         return ["no theorem here speaks of this algorithm against any costs whatever"]
     known = certificate.linear_regret
-    at_most = "at most " if "probability" in certificate.measure else ""
-    seen = "is not observed" if known is None else f"{at_most}{known:.6g}"
-    empty = f", which says nothing yet: more than {most:.6g} cannot be lost" if certificate.bound >= most else ""
-    lines = [f"{certificate.measure}: {seen}; {certificate.id} promises at most {certificate.bound:.6g}{empty}"]
+    seen = "is not observed"
+    if known is not None:
+        seen = f"at most {rounded_up(known)}" if "probability" in certificate.measure else nearest(known)
+    empty = (
+        f", which says nothing yet: more than {rounded_up(most)} cannot be lost" if certificate.bound >= most else ""
+    )
+    lines = [f"{certificate.measure}: {seen}; {certificate.id} promises at most {rounded_up(certificate.bound)}{empty}"]
     lines += [f"  but the premise fails: {p.name} (observed {p.observed})" for p in certificate.premises if not p.holds]
     return lines

@@ -23,6 +23,7 @@ from lowregret.loss import OnMistakes
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.rule import AdaGrad, MirrorDescent, ProjectedGradient, Rule
 from lowregret.step import Constant, InverseSqrt
+from lowregret.words import rounded_up
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Promise:
 
     def __str__(self) -> str:
         given = f"T = {self.rounds:,} rounds, {self.premise}, G = {self.lipschitz:.6g}, against size {self.radius:.6g}"
-        return f"η = {self.eta:.6g} promises a regret of at most {self.bound:.6g} ({self.id}: {self.formula}; {given})"
+        promised = f"promises a regret of at most {rounded_up(self.bound)}"
+        return f"η = {self.eta:.6g} {promised} ({self.id}: {self.formula}; {given})"
 
     def to_json(self) -> dict[str, Any]:
         """The public form."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # `signal` itself looks up names, which takes long
 import codecs
 import gc
 import io
@@ -18,8 +19,13 @@ MANY = 1 << 17  # objects made before garbage is looked for: commands import mor
 def command() -> NoReturn:
     """Run this process's command line, and leave without Python's ceremony, which takes as long as a small file."""
     _open_what_is_closed()
+    _let_interrupt()
     gc.disable()  # importing makes much that stays, and no garbage
-    code = main()
+    try:
+        code = main()
+    except KeyboardInterrupt:  # a further one, while the first was being told
+        code = INTERRUPTED
+    _ignore_signals()
     with suppress(OSError):  # which `main` has told already
         sys.stdout.flush()
     sys.stderr.flush()
@@ -90,10 +96,34 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
+def _let_interrupt() -> None:
+    """Let requests to terminate and terminals that are closed interrupt as Ctrl-C does, so that nothing is left behind.
+
+    What is ignored, as by `nohup`, stays so.
+    """
+    for number in _signals("SIGTERM", "SIGHUP"):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _ignore_signals() -> None:
+    """Let the exit code be what it is: all is done."""
+    for number in _signals("SIGINT", "SIGTERM", "SIGHUP"):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _signals(*names: str) -> list[int]:
+    """Those of these signals that the system has."""
+    return [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+
 def _escape_what_cannot_be_written() -> None:
-    """Let standard output spell characters that its encoding lacks as JSON does, \\u2264, instead of failing."""
+    """Let standard output spell characters that its encoding lacks as JSON does, \\u2264, instead of failing.
+
+    In the locale C, Python lets bytes of names pass that are no characters, but fails at others all the same.
+    """
     codecs.register_error("json", _spelt)
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
         sys.stdout.reconfigure(errors="json")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from lowregret.bandit.value import Estimate
 from lowregret.cli.html_report import page, picture, proof, table
-from lowregret.cli.work.bandit import Study
+from lowregret.cli.work.bandit import Study, ends
 from lowregret.compile.spec import to_json
 from lowregret.show.plot import BOUND, REGRET, finish, new_figure
 from lowregret.words import counted
@@ -50,7 +50,7 @@ def estimates(study: Study) -> list[tuple[str, Estimate]]:
 
 def _rows(study: Study) -> list[tuple[str, ...]]:
     return [
-        (who, e.method, f"{e.value:.4g}", f"{e.low:.4g}", f"{e.high:.4g}", e.interval, f"{e.effective_rows:,.0f}")
+        (who, e.method, f"{e.value:.4g}", *ends(e), e.interval, f"{e.effective_rows:,.0f}")
         for who, e in estimates(study)
     ]
 

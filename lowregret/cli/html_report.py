@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
 from lowregret.show.meaning import plot_dependence
 from lowregret.store.replacing import write_result
-from lowregret.words import writable
+from lowregret.words import nearest, percent, rounded_up, writable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,14 +80,14 @@ def picture(figure: Figure) -> str:
 def proof(certificate: Certificate) -> str:
     """A certificate as a table."""
 
-    def number(value: float | None) -> str:
-        return "–" if value is None else f"{value:.6g}"
+    def number(value: float | None, show: Callable[[float], str] = rounded_up) -> str:
+        return "–" if value is None else show(value)
 
     comparators = ", ".join(f"{key} {value}" for key, value in certificate.comparator.items())
     rows = [
         ("theorem", f"{certificate.id}: {certificate.statement}"),
         ("against every fixed choice in", comparators),
-        (f"{certificate.measure}, exactly", number(certificate.regret)),
+        (f"{certificate.measure}, exactly", number(certificate.regret, nearest)),
         (f"{certificate.measure}, at most", number(certificate.linear_regret)),
         ("what the theorem promised", number(certificate.bound)),
         ("it holds on this run", "yes" if certificate.holds else "no"),
@@ -109,7 +109,7 @@ def _deployments(session: Session) -> str:
         return ""
 
     def told(loss: float, error: float | None) -> tuple[str, str]:
-        return "–" if loss != loss else f"{loss:.6g}", "–" if error is None else f"{error:.2%}"
+        return "–" if loss != loss else f"{loss:.6g}", "–" if error is None else percent(error)
 
     share = {1 / 8: "up to an eighth as many rows as it had learnt", 1 / 2: "up to half as many", 1.0: "up to as many"}
     rows = [
@@ -139,7 +139,7 @@ def _meaning(session: Session, found: Importance | None) -> str:
 
 def _others(session: Session) -> str:
     rows = [
-        (c.id, c.statement, f"{c.bound:.6g}", "yes" if c.premises_hold else "no")
+        (c.id, c.statement, rounded_up(c.bound), "yes" if c.premises_hold else "no")
         for c in session.run.certificates
         if c.id != session.certificate.id
     ]

@@ -21,7 +21,7 @@ from lowregret.experts.long import Roles, time_text
 from lowregret.experts.series import SeriesMixture
 from lowregret.loss import Loss
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, rounded_up
 
 LISTED = 8  # experts that a summary names
 
@@ -140,9 +140,11 @@ class Telling:
         for found in mixture.certificates:
             whom = found.comparator["of"] if found.comparator["set"] == "simplex" else "any expert"
             if found.linear_regret is not None:
-                yield f"                 at most {found.linear_regret:.6g} to any fixed {whom}, known at every moment"
+                most = rounded_up(found.linear_regret)
+                yield f"                 at most {most} to any fixed {whom}, known at every moment"
             if found.premises_hold and math.isfinite(found.bound):
-                yield f"                 theory promised at most {found.bound:.6g} ({found.id}: {found.statement})"
+                most = rounded_up(found.bound)
+                yield f"                 theory promised at most {most} ({found.id}: {found.statement})"
             else:
                 yield f"                 nothing was promised against {whom}"
             yield from (f"                 because not: {p.name} ({p.observed})" for p in found.premises if not p.holds)

@@ -15,6 +15,7 @@ from lowregret.experts import ExponentiatedGradient, MixedPortfolio, OnlineNewto
 from lowregret.experts.exponentiated import CALM
 from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.wealth import YEAR, WealthLedger
+from lowregret.words import percent_up
 
 NEAR = 0.05  # a distance from the evenly spread portfolio that makes no difference
 OPTIONS = ("prices", "cost", "periods", "beta", "delta")  # of portfolios alone
@@ -71,7 +72,8 @@ def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]
         eta = portfolio.aggregator.parameters.get("eta")
         which = "" if eta is None else f" at η = {eta:g}"
         lines.append(
-            f"nearly uniform   its weights{which} were never further than {portfolio.distance:.2%} from evenly spread"
+            f"nearly uniform   its weights{which} were never further than "
+            f"{percent_up(portfolio.distance)} from evenly spread"
         )
         lines.append("                 (½Σ|w − 1/N|): a larger --eta, or --algorithm newton or adahedge, moves further")
     return lines

@@ -15,7 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from lowregret.run.outcome import Learnt
 from lowregret.run.session import Session
 from lowregret.stream.batch import Batch
-from lowregret.words import counted
+from lowregret.words import counted, percent, rounded_up
 
 OFTEN, SELDOM = 0.2, 10.0  # seconds between lines, on a terminal and elsewhere
 PATIENCE = 1.5  # seconds without any row after which it says why
@@ -66,7 +66,7 @@ class Progress:
         if ledger[0]:
             parts.append(f"loss {ledger[1] / ledger[0]:.4g}" + (f" (lately {loss / weight:.4g})" if weight else ""))
             if run.error is not None:
-                parts.append(f"error {run.error:.2%}" + (f" (lately {wrong / weight:.2%})" if weight else ""))
+                parts.append(f"error {percent(run.error)}" + (f" (lately {wrong / weight:.2%})" if weight else ""))
             parts.append(self._regret(now))
         self.before = ledger
         return "  ".join(part for part in parts if part)
@@ -83,7 +83,7 @@ class Progress:
         run = self.session.run
         if run.certify and now >= self.regret_next:
             rounds = 1 if run.learner.rule.schedule().weighted() else run.rounds  # a weighted regret is a mean already
-            self.regret = f"regret ≤ {run.linear_regret() / rounds:.4g} a row"
+            self.regret = f"regret ≤ {rounded_up(run.linear_regret() / rounds, 4)} a row"
             done = time.perf_counter()
             self.regret_next = done + (done - now) / SHARE
         return self.regret
@@ -123,7 +123,7 @@ class Search:
             return
         self.shown = now
         line = f"looking for the best fixed choice: {counted(round(steps), 'round')}, loss {value:.6g}"
-        line += f", at most {gap:.2g} too high" if math.isfinite(gap) else ""
+        line += f", at most {rounded_up(gap, 2)} too high" if math.isfinite(gap) else ""
         self.stream.write(f"\r\x1b[2K{line}" if self.live else f"{line}\n")
         self.stream.flush()
 

@@ -25,7 +25,7 @@ from lowregret.show.text import (
     describe_risk,
 )
 from lowregret.stream.columns import has_lags
-from lowregret.words import counted
+from lowregret.words import counted, percent, rounded_down, rounded_up
 
 SHOWN_CLASSES = 8  # classes whose confusions are shown in full
 _UNITS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
@@ -129,7 +129,7 @@ def _tell_passes(session: Session) -> list[str]:
 
 def _tell_scores(loss: float | None, error: float | None) -> str:
     """Loss and error, as far as they are known."""
-    return ", ".join([f"loss {loss:.4g}"] * (loss is not None) + [f"error {error:.2%}"] * (error is not None))
+    return ", ".join([f"loss {loss:.4g}"] * (loss is not None) + [f"error {percent(error)}"] * (error is not None))
 
 
 def _tell_held_out(session: Session) -> list[str]:
@@ -166,13 +166,19 @@ def _tell_proof(session: Session) -> list[str]:
         mean = certificate.measure != "regret"  # a weighted regret
         best, gap = (certificate.hindsight[name] / (1.0 if mean else weight) for name in ("loss", "gap"))
         told = ", weighted" * mean + ", regulariser included" * (run.learner.ridge > 0)
-        lines.append(f"           the best fixed choice lost {best:.4g} {each}{told}, or at most {gap:.2g} less,")
+        lines.append(
+            f"           the best fixed choice lost {best:.4g} {each}{told}, or at most {rounded_up(gap, 2)} less,"
+        )
         if certificate.regret_interval is not None:
             low, high = certificate.regret_interval
-            lines.append(f"           so the exact regret lies between {low:.8g} and {high:.8g}")
+            lines.append(
+                f"           so the exact regret lies between {rounded_down(low, 8)} and {rounded_up(high, 8)}"
+            )
     elif certificate.linear_regret is not None and certificate.measure == "regret":
         least = max((run.loss - certificate.linear_regret) / weight, 0.0)
-        lines.append(f"           so no fixed choice there had a loss below {least:.4g} {each} on these rows")
+        lines.append(
+            f"           so no fixed choice there had a loss below {rounded_down(least, 4)} {each} on these rows"
+        )
     if session.best_pass > 1:
         lines.append(f"           over all {run.rounds:,} rounds of {session.best_pass} passes against one choice")
     return lines + describe_partitions(run)
@@ -195,7 +201,7 @@ def tell_metrics(session: Served, metrics: Judged) -> list[str]:
     s, share, (up, down) = metrics.sums, metrics.positives, session.signs or SIGNS
     positives, negatives = s[POSITIVE_RIGHT] + s[POSITIVE_WRONG], s[NEGATIVE_RIGHT] + s[NEGATIVE_WRONG]
     lines = [
-        f"error      {metrics.error:.2%} of the {_what(metrics)} predicted wrongly; "
+        f"error      {percent(metrics.error)} of the {_what(metrics)} predicted wrongly; "
         f"always guessing {up if share > 0.5 else down}: {min(share, 1 - share):.2%}",
         f"           of {positives:,.0f} labelled {up}, {s[POSITIVE_RIGHT]:,.0f} were found; "
         f"of {negatives:,.0f} labelled {down}, {s[NEGATIVE_RIGHT]:,.0f}",
@@ -215,7 +221,7 @@ def _tell_confusion(metrics: Confusion, names: Sequence[Name]) -> list[str]:
     metrics.make_room(len(names))
     common, guessing = metrics.commonest
     lines = [
-        f"error      {metrics.error:.2%} of the {_what(metrics)} predicted wrongly, "
+        f"error      {percent(metrics.error)} of the {_what(metrics)} predicted wrongly, "
         f"of {counted(len(names), 'class', 'classes')}; always guessing {names[common]}: {guessing:.2%}"
     ]
     recall, of_class = metrics.recall, metrics.counts[:-1].sum(axis=1)

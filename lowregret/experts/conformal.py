@@ -63,7 +63,7 @@ from lowregret.loss import Quantile
 from lowregret.run.round_by_round import Contents, Recorded, prefixed
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, percent, percent_down, percent_up
 
 if TYPE_CHECKING:
     import os
@@ -103,15 +103,16 @@ class Coverage(NamedTuple):
         if not self.rounds:
             return "coverage         of no outcome yet: the first one says how wide intervals are"
         lines = [
-            f"coverage         {self.realised:.2%} of {counted(self.rounds, 'outcome')} inside, "
+            f"coverage         {percent(self.realised)} of {counted(self.rounds, 'outcome')} inside, "
             f"{100 * self.wanted:g}% wanted",
-            f"                 bound to lie between {self.low:.2%} and {self.high:.2%}, whatever the outcomes",
+            f"                 bound to lie between {percent_down(self.low)} and {percent_up(self.high)}, "
+            "whatever the outcomes",
             f"                 mean width {self.width:.6g}",
         ]
         if self.delay:
             lines[1] += f", up to {counted(self.delay, 'outcome')} late"
         if self.worst is not None:
-            lines.append(f"                 {self.worst:.0%} in the worst {self.window} rounds in a row")
+            lines.append(f"                 {percent(self.worst, 0)} in the worst {self.window} rounds in a row")
         return "\n".join(lines)
 
 

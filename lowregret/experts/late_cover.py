@@ -12,7 +12,7 @@ from lowregret.experts.long import LongTable
 from lowregret.experts.origins import events_of, in_order
 from lowregret.experts.series_keys import SeriesKeys
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, percent, percent_down, percent_up
 
 
 class OriginIntervals(NamedTuple):
@@ -73,10 +73,11 @@ class OriginIntervals(NamedTuple):
             return [str(c) for c in found]
         told = self.to_json()
         return [
-            f"coverage         {told['realised']:.2%} of {counted(told['rounds'], 'outcome')} inside, "
-            f"{100 * found[0].wanted:g}% wanted; {told['least']:.2%} in the worst of "
+            f"coverage         {percent(told['realised'])} of {counted(told['rounds'], 'outcome')} inside, "
+            f"{100 * found[0].wanted:g}% wanted; {percent(told['least'])} in the worst of "
             f"{len(found):,} groups, each with intervals of its own",
-            f"                 bound to lie between {told['low']:.2%} and {told['high']:.2%}, whatever the outcomes, "
+            f"                 bound to lie between {percent_down(told['low'])} and {percent_up(told['high'])}, "
+            "whatever the outcomes, "
             f"up to {counted(told['delay'], 'outcome')} late",
             f"                 mean width {told['width']:.6g}",
         ]

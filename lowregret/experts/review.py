@@ -19,7 +19,7 @@ from lowregret.experts.best import Path, best_combination, best_switching
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.state import NAPS
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,7 +171,7 @@ class Review:
         used = int(np.count_nonzero(best.w > 1e-9))
         least = self.a_round(max(best.value - best.gap, 0.0), rounds) if self.root else (best.value - best.gap) / rounds
         off = self.a_round(best.value, rounds) - least
-        note = f"{counted(used, 'expert')}, known only afterwards; less at most {off:.2g}"
+        note = f"{counted(used, 'expert')}, known only afterwards; less at most {rounded_up(off, 2)}"
         if self.among_awake is None:
             return [self._line("the best weights", best.value, rounds, note)]
         note += "; while one of them slept, its share went to the mixture's forecast"
@@ -210,12 +210,16 @@ class Review:
             lines.append(f"                 {self._clear(found.regret or 0.0):.6g} to the best fixed weights")
         whom = "any fixed weights" if found.comparator.get("set") == "simplex" else "any expert"
         if found.linear_regret is not None:
-            lines.append(f"                 at most {found.linear_regret:.6g} to {whom}, known at every moment")
+            lines.append(f"                 at most {rounded_up(found.linear_regret)} to {whom}, known at every moment")
         if found.premises_hold and math.isfinite(found.bound):
-            lines.append(f"                 theory promised at most {found.bound:.6g} ({found.id}: {found.statement})")
+            lines.append(
+                f"                 theory promised at most {rounded_up(found.bound)} ({found.id}: {found.statement})"
+            )
         else:
             lines.append("                 nothing was promised")
-        others = [f"{c.bound:.6g} ({c.id})" for c in mixture.certificates if c.premises_hold and c.id != found.id]
+        others = [
+            f"{rounded_up(c.bound)} ({c.id})" for c in mixture.certificates if c.premises_hold and c.id != found.id
+        ]
         if others:
             lines.append(f"                 other theorems: {', '.join(others)}")
         lines += [f"                 because not: {p.name} ({p.observed})" for p in found.premises if not p.holds]

@@ -26,6 +26,7 @@ from lowregret.experts.state import NAPS, OWN, ROUNDS, TALLEST, UNDER, VARIED, B
 from lowregret.risk.bounds import HUGE, INDEPENDENT, power_of_two
 from lowregret.risk.online_to_batch import DRAWN, RiskCertificate, o2b_eb, o2b_hp, require_delta
 from lowregret.types import Vector
+from lowregret.words import rounded_up
 
 AVERAGED = "the averaged weights"
 WORD = "your word: say independent=True if it is so; rounds that follow each other in time seldom are"
@@ -62,7 +63,7 @@ def _found(
     outside = log_inverse / rounds
     details = {"outside": outside, "ceiling": ceiling}
     where = f"every expert's loss is ≤ {ceiling:.4g}"
-    rest = f"of other rounds, a share of at most {min(outside, 1.0):.2g}, nothing is said"
+    rest = f"of other rounds, a share of at most {rounded_up(min(outside, 1.0), 2)}, nothing is said"
     said: dict[str, Any] = {"output": output, "of": "loss", "details": details}
     varied = min(float(s.sums[VARIED]), rounds * ceiling**2)  # not known of runs from older files
     for c in (

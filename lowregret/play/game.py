@@ -38,7 +38,7 @@ from lowregret.risk.drawn import game_risks, independence
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -353,7 +353,7 @@ class Game(Saved):
         if "certificates" in self.__dict__:  # else they cost O(Td), or a solver's work
             found = self.certificate
             known = found.linear_regret if found.regret is None else found.regret
-            yield f"{found.measure} ≤ {found.bound if known is None else known:.4g}"
+            yield f"{found.measure} ≤ {rounded_up(found.bound if known is None else known, 4)}"
 
     # ---- files ---------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,9 +60,9 @@ class Regret:
     def __str__(self) -> str:
         text = f"{self.value:.6g}"
         if self.gap > ROUNDING * (1 + abs(self.low)):
-            text = f"between {self.low:.6g} and {self.high:.6g}"
+            text = f"between {rounded_down(self.low)} and {rounded_up(self.high)}"
         if self.bound is not None and self.certificate is not None:
-            text += f" ≤ {self.bound:.6g} ({self.certificate.id})"
+            text += f" ≤ {rounded_up(self.bound)} ({self.certificate.id})"
         text = f"{self.kind} regret {text} over {counted(self.mine.size, 'round')}"
         if "first" in self.details:
             text += f" ({self.details['first']:,} to {self.details['last']:,})"

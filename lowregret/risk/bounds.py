@@ -42,6 +42,7 @@ from lowregret.risk.statistics import (
 )
 from lowregret.risk.statistics import WEIGHTED as WEIGHTED_LOSS
 from lowregret.state import LONGEST, State
+from lowregret.words import rounded_up
 
 INDEPENDENT = "rows are drawn independently from one source"
 ONCE = "no rows were noticed that come again"
@@ -178,7 +179,7 @@ def _within(of_loss: RiskCertificate, classifies: bool) -> RiskCertificate:
     """E[ℓ(w̄)·1(‖x‖ ≤ X, |y| ≤ Y)] ≤ the bound, and the share of rows of which that says nothing."""
     d = of_loss.details
     where = f"‖x‖ ≤ {d['row']:.4g}" + ("" if classifies else f" and |y| ≤ {d['label']:.4g}")
-    rest = f"of other rows, a share of at most {min(d['outside'], 1.0):.2g}, nothing is said"
+    rest = f"of other rows, a share of at most {rounded_up(min(d['outside'], 1.0), 2)}, nothing is said"
     return replace(of_loss, statement=f"E[loss where {where}] ≤ {of_loss.statement}; {rest}")
 
 

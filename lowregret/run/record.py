@@ -18,6 +18,7 @@ from lowregret.rows import Rows
 from lowregret.state import State
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
+from lowregret.words import rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,7 +87,7 @@ class RunRecord:
         found = evidence(run.learner, run.books, run.comparator, run.met)
         if not all(premise.holds for premise in found.trusted):
             return []
-        return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {run.linear_regret():.4g}"]
+        return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {rounded_up(run.linear_regret(), 4)}"]
 
     # ---- while learning ----------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lowregret.certificate.theorems import LINEARISED
@@ -11,7 +12,7 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Square
 from lowregret.output import Last
 from lowregret.risk.online_to_batch import DRAWN
-from lowregret.words import counted
+from lowregret.words import counted, nearest, percent, percent_up, rounded_up
 
 if TYPE_CHECKING:
     from lowregret.certificate import Certificate
@@ -33,7 +34,7 @@ def summary(run: LearntRun) -> str:
         f"{AGAIN if run.tally.repeated else BEFORE}",
     ]
     if run.error is not None:
-        lines.append(f"error      {run.error:.2%} of the {'rows' if run.alike else 'weight'} predicted wrongly")
+        lines.append(f"error      {percent(run.error)} of the {'rows' if run.alike else 'weight'} predicted wrongly")
     lines += [*describe_added(run), *describe_kept(run)]
     return "\n".join(
         [*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_partitions(run), *describe_risk(run)]
@@ -54,7 +55,7 @@ def describe_kept(run: LearntRun) -> list[str]:
 
     def told(figures: Figures) -> str:
         if figures.error is not None:
-            return f"{figures.error:.2%}"
+            return percent(figures.error)
         return f"{math.sqrt(figures.loss):.4g}" if isinstance(run.learner.loss, Square) else f"{figures.loss:.4g}"
 
     what = (
@@ -89,7 +90,7 @@ def kernel_summary(run: Supported) -> str:
         [
             f"{counted(run.rounds, 'round')}, {counted(run.support.dimension, 'feature')}, "
             f"{counted(run.mistakes, 'support row')}",
-            f"error      {run.error:.2%} of the rows predicted wrongly, each judged before it was learnt",
+            f"error      {percent(run.error)} of the rows predicted wrongly, each judged before it was learnt",
             *describe(run.certificate, max(run.rounds, 1)),
         ]
     )
@@ -108,18 +109,19 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
     kind, what, rest = certificate.measure.rpartition("regret")
     head = f"{'regret':<10} {kind.strip()}, " if what and kind and not rest else f"{certificate.measure:<10} "
 
-    def told(value: float) -> str:
-        return f"{value:.6g}" + (f" ({value / rounds:.4g} per round)" if certificate.measure == "regret" else "")
+    def told(value: float, show: Callable[[float, int], str]) -> str:
+        each = f" ({show(value / rounds, 4)} per round)" if certificate.measure == "regret" else ""
+        return f"{show(value, 6)}{each}"
 
     lines = []
     if exact is not None:
-        lines.append(f"{head}{told(exact)} against {certificate.rivals(best=True)}")
+        lines.append(f"{head}{told(exact, nearest)} against {certificate.rivals(best=True)}")
     if linear is not None and exact is None:
-        lines.append(f"{head}at most {told(linear)} against {certificate.rivals()}")
+        lines.append(f"{head}at most {told(linear, rounded_up)} against {certificate.rivals()}")
     elif linear is not None and linear != exact:
-        lines.append(f"           at most {told(linear)}, linearised")
+        lines.append(f"           at most {told(linear, rounded_up)}, linearised")
     if certificate.bound < math.inf and certificate.id != LINEARISED.id:  # which is the linearised regret itself
-        lines.append(f"           theory promised at most {certificate.bound:.6g} ({certificate.id})")
+        lines.append(f"           theory promised at most {rounded_up(certificate.bound)} ({certificate.id})")
     lines += [
         f"           but the premise fails: {p.name} (observed {p.observed})"
         for p in certificate.premises
@@ -176,7 +178,7 @@ def describe_risk(run: LearntRun, shell: bool = False, delta: float = 0.05) -> l
         return [f"risk       unknown, for this is not so: {name}" for name in failed] or _silent(run, shell)
     if best.of == "error" and best.bound >= 1:
         return _vacuous(run, found, shell)
-    size = f"{best.bound:.2%}" if best.of == "error" else f"{best.bound:.4g}"
+    size = percent_up(best.bound) if best.of == "error" else rounded_up(best.bound, 4)
     drawn = " on average over the draw" if best.output == DRAWN else ""
     lines = [
         f"risk       with probability {1 - delta:.0%} the {best.of} of {best.output} on new data of the same kind",
@@ -185,7 +187,7 @@ def describe_risk(run: LearntRun, shell: bool = False, delta: float = 0.05) -> l
     if best.of == "loss":
         lines.append(
             f"           counting as 0 the rows longer than {best.details['row']:g} or with a label beyond "
-            f"±{best.details['label']:g}, at most {best.details['outside']:.2%} of them"
+            f"±{best.details['label']:g}, at most {percent_up(best.details['outside'])} of them"
         )
     if drawn and not run.learner.output.replaces():
         lines.append(f"           nothing of the kind is known of the model that is kept{_remedy(run, shell)}")

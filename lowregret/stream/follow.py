@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 SHOWN = 60  # bytes of half a line
 LOOK = 0.1  # seconds between looks at a file that has nothing new
@@ -29,6 +31,44 @@ class Follow:
     def wait(self) -> None:
         """Wait a little for news."""
         self._ended.wait(LOOK)
+
+
+def between(path: str, before: os.stat_result, now: os.stat_result) -> list[str] | None:
+    """The files that a path led to after one and before another, oldest first, by the names that rotation gave them.
+
+    Whoever moves x to x.1 moves x.1 to x.2 first, and whoever names days goes on with later ones, x-20240131. So what
+    became of the first file says which are younger; None if it is not there, or its name does not say.
+    """
+    folder, name = Path(path).parent, Path(path).name
+    files = {file.name[len(name) :]: (file.stat(), str(file)) for file in _beside(folder, name)}
+    own = next((rest for rest, (found, _) in files.items() if os.path.samestat(found, before)), None)
+    if own is None or not re.search(r"\d", own):
+        return None
+    shape, numbered = _shape(own), re.fullmatch(r"\D\d{1,5}\D*", own) is not None
+    numbers = {rest: _digits(rest) for rest in files if _shape(rest) == shape}
+    younger = [rest for rest in numbers if (numbers[rest] < numbers[own] if numbered else numbers[rest] > numbers[own])]
+    younger.sort(key=numbers.__getitem__, reverse=numbered)
+    found = [path for stat, path in (files[rest] for rest in younger) if not os.path.samestat(stat, now)]
+    newer = [k for k, rest in enumerate(younger) if os.path.samestat(files[rest][0], now)]
+    return found[: newer[0]] if newer else found
+
+
+def _beside(folder: Path, name: str) -> list[Path]:
+    """Regular files whose names begin with that of another."""
+    try:
+        found = [folder / other for other in os.listdir(folder) if other.startswith(name) and other != name]
+    except OSError:
+        return []
+    return [path for path in found if path.is_file() and not path.is_symlink()]
+
+
+def _shape(rest: str) -> str:
+    """The end of a name without its number, and without what a compressed one has behind it."""
+    return re.sub(r"\d+", "0", re.sub(r"\.(gz|xz|bz2|zst)$", "", rest))
+
+
+def _digits(rest: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", re.sub(r"\.(gz|xz|bz2|zst)$", "", rest))))
 
 
 class Growing:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from lowregret.errors import DataError
-from lowregret.stream.follow import Follow, Growing
+from lowregret.stream.follow import Follow, Growing, between
 from lowregret.stream.inflate import Inflated, is_open, kind_of
 from lowregret.stream.signature import LENGTH, no_rows
 
@@ -71,7 +71,8 @@ class Source:
         except OSError as error:
             raise DataError(f"cannot read {self.name}: {error.strerror or error}") from None
         self._raw = raw
-        self.size = os.fstat(raw.fileno()).st_size if raw.seekable() else 0
+        self.found = os.fstat(raw.fileno())
+        self.size = self.found.st_size if raw.seekable() else 0
         path = None if name == STDIN else name
         growing = None if follow is None else Growing(path, raw.fileno(), self.name, follow)
         self._counted = _Counted(raw, stop or threading.Event(), growing)
@@ -147,8 +148,23 @@ def sources(paths: tuple[str, ...], stop: threading.Event, follow: Follow | None
             follow.wait()
         if follow.ended or stop.is_set():
             return
-        source = Source(paths[-1], stop, follow)
+        before, source = source.found, Source(paths[-1], stop, follow)
+        yield from _skipped(paths[-1], before, source, stop, follow)
         yield source
+
+
+def _skipped(
+    path: str, before: os.stat_result, source: Source, stop: threading.Event, follow: Follow
+) -> Iterator[Source]:
+    """The files that a path led to since it led to the one before, if they are still there; else says what may lack."""
+    if os.path.samestat(before, source.found):  # which was cut
+        return
+    missed = between(path, before, source.found)
+    if missed is None:
+        follow.say(f"what {path} was in between, if anything, is not read: the file before is no longer beside it")
+    for name in missed or ():
+        follow.say(f"{path} was replaced more than once: reading {name} first")
+        yield Source(name, stop)
 
 
 class _Counted(io.RawIOBase):

@@ -143,7 +143,10 @@ def _from_text(path: str, header: bool, delimiter: str | None, wanted: Collectio
     line = text[: text.find("\n") + 1 or len(text)].rstrip("\r\n")
     if not line:
         raise DataError(f"{name} is empty: expected {'the names of its columns' if header else 'rows'}")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or max(DELIMITERS, key=line.count))
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or max(DELIMITERS, key=line.count))
+    except (TypeError, ValueError):
+        raise DataError(f"expected one character between columns (--delimiter), such as ;, got {delimiter!r}") from None
     rows = (row for row in reader if row)
     try:
         first = next(rows)

@@ -124,6 +124,26 @@ def test_scoring_as_rows_come(capsys: Capsys, tmp_path: Path) -> None:
     assert run(capsys, "predict", tmp_path / "m.lr", path, "--quiet").out == scores.read_text()
 
 
+@pytest.mark.parametrize("names", [("a.svm.2", "a.svm.1"), ("a.svm-20240131", "a.svm-20240201"), ("b", "c")])
+def test_replaced_twice_between_two_looks(capsys: Capsys, tmp_path: Path, names: tuple[str, str]) -> None:
+    """What is left of the files in between, by the names of rotation, is read; else it is said that some may lack."""
+    path, scores = written(tmp_path / "a.svm", LINES[:40]), tmp_path / "scores.txt"
+    found = names[0].startswith("a")
+
+    def write() -> None:
+        assert wait(lambda: lines_in(scores) == 40)
+        path.rename(tmp_path / names[0])
+        written(tmp_path / names[1], LINES[40:80])
+        written(tmp_path / "next", LINES[80:]).rename(path)
+        assert wait(lambda: lines_in(scores) == (120 if found else 80))
+
+    how = "--json", "--quiet", "--predictions", scores
+    said = followed(capsys, write, signal.SIGINT, "train", path, "--follow", *HOW, *how)
+    assert said.code == 0, said.err
+    assert said.json["rounds"] == (120 if found else 80)
+    assert (f"reading {tmp_path / names[1]} first" if found else "if anything, is not read") in said.err
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,15 @@ def test_output_that_cannot_spell_everything(tmp_path: Path) -> None:
     plain = json.loads(said(tmp_path, "ascii", *words, "--json").decode("ascii"))
     assert "größe 😀" in plain["metrics"]["confusion"]
     assert plain["certificate"] == whole["certificate"]
+
+
+def test_the_locale_c(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("y,x\n" + "1,1\n-1,2\n" * 30)
+    plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "lowregret", "train", str(tmp_path / "r.csv"), "--target", "y", "--json"]
+    done = subprocess.run([*command, "--algorithm", "ogd"], env=plain, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "‖" in json.loads(done.stdout.decode("ascii"))["certificate"]["statement"]
 
 
 FORMULA = r"$\frac{$"  # which would be a formula, and a wrong one
@@ -113,6 +124,22 @@ def test_without_standard_streams(tmp_path: Path, closed: str, words: str, code:
     assert "lowregret:" not in done.stdout  # messages are no output
     if "--l1" not in words:
         assert kind_of(model) == "run"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_whatever_interrupts_leaves_nothing_behind(tmp_path: Path, number: int) -> None:
+    os.mkfifo(tmp_path / "rows.svm")
+    words = "convert", tmp_path / "rows.svm", "-o", tmp_path / "rows.lrc"
+    command = [sys.executable, "-m", "lowregret", *map(str, words)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as running, open(tmp_path / "rows.svm", "w") as rows:
+        rows.write("+1 1:1\n" * 10)
+        rows.flush()
+        while not list(tmp_path.glob(".rows.lrc.*.tmp")) and running.poll() is None:
+            time.sleep(0.01)
+        running.send_signal(number)
+        said = running.communicate(timeout=60)[1]
+    assert (running.returncode, said) == (130, b"lowregret: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.svm"]
 
 
 def test_an_interruption_while_options_are_read(tmp_path: Path) -> None:

@@ -57,9 +57,12 @@ def _run(args: Namespace) -> int:
         found = dimensions(hypotheses, left, watch.update)
     if args.plot:
         found.plot(args.plot)
-    from json import dumps
+    from lowregret.cli.json_output import print_json
 
-    print(dumps(found.to_json()) if args.json else _summary(found, short=args.quiet))
+    if args.json:
+        print_json(found.to_json())
+    else:
+        print(_summary(found, short=args.quiet))
     return INTERRUPTED if found.interrupted else 0
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lowregret.cli.arguments import add_telling, one_of
 from lowregret.cli.commands import Command
+from lowregret.cli.json_output import print_json
 from lowregret.stream.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def _run(args: Namespace) -> int:
 
     items = [item for item in whole().values() if args.name in (None, item.name)]
     if args.json:
-        _print_json({item.name: _facts(item) for item in items})
+        print_json({item.name: _facts(item) for item in items})
     elif args.name:
         print(_page(items[0]))
     else:
@@ -61,12 +62,6 @@ def _options(item: Item) -> tuple[list[str], list[str]]:
 
 def _proved(item: Item) -> str:
     return ", ".join(item.certificates) or "none"
-
-
-def _print_json(told: dict[str, Any]) -> None:
-    from json import dumps
-
-    print(dumps(told, ensure_ascii=False))
 
 
 def _facts(item: Item) -> dict[str, object]:
@@ -114,7 +109,7 @@ def _list_losses(as_json: bool) -> int:
                    "labels": kind.labels, "class": kind.__name__}
             for name, kind in LOSSES.items()
         }  # fmt: skip
-        _print_json(told)
+        print_json(told)
         return 0
     spelt = {name: f"{name}:{value}" if value else name for name, value in parameters.items()}
     width = max(map(len, spelt.values()))
@@ -129,7 +124,7 @@ def _list_formats(as_json: bool) -> int:
     if as_json:
         told = {form.name: {"endings": form.endings, "rows": form.rows, "options": form.options}
                 for form in FORMATS.values()}  # fmt: skip
-        _print_json(told)
+        print_json(told)
         return 0
     width = max(map(len, FORMATS))
     for form in FORMATS.values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,10 +17,11 @@ from lowregret.bandit.value import Estimate, arm_values, evaluate, logged_value,
 from lowregret.certificate import Certificate
 from lowregret.cli.arguments import THEORY
 from lowregret.cli.clock import Clock
+from lowregret.cli.json_output import print_json
 from lowregret.compile.spec import to_json
 from lowregret.errors import PartError
 from lowregret.store.replacing import require_place
-from lowregret.words import counted
+from lowregret.words import counted, rounded_down, rounded_up
 
 SHOWN = 5  # arms
 
@@ -53,7 +53,7 @@ def _study(args: Namespace, clock: Clock) -> int:
         if args.report:
             write_page(args.report, study_page(args.log, study, told))
     if args.json:
-        print(json.dumps(study.to_json(clock.read().to_json()), ensure_ascii=False))
+        print_json(study.to_json(clock.read().to_json()))
     else:
         print(told)
     return 0
@@ -194,7 +194,12 @@ class Study:
         }  # fmt: skip
 
 
+def ends(e: Estimate) -> tuple[str, str]:
+    """The ends of an interval, rounded away from it."""
+    return rounded_down(e.low, 4), rounded_up(e.high, 4)
+
+
 def line(e: Estimate) -> str:
     """An estimate for people."""
     rows = "" if e.effective_rows == e.rows else f", worth {counted(round(e.effective_rows), 'row')}"
-    return f"{e.value:.4g} a choice (95 %: {e.low:.4g} to {e.high:.4g}, {e.interval}{rows})"
+    return f"{e.value:.4g} a choice (95 %: {' to '.join(ends(e))}, {e.interval}{rows})"

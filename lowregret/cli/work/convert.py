@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -10,6 +9,7 @@ from argparse import Namespace
 
 from lowregret.cli.clock import Clock
 from lowregret.cli.form import SKIPPING, form_to_keep
+from lowregret.cli.json_output import print_json
 from lowregret.cli.progress import OFTEN, SELDOM
 from lowregret.compile.part import Part
 from lowregret.errors import DataError, PartError, StoreError
@@ -86,7 +86,7 @@ def _tell(args: Namespace, counts: _Counts, seconds: float) -> None:
     size = os.path.getsize(args.cache)
     if args.json:
         told = {"cache": args.cache, "bytes": size, "rows": counts.rows, "nonzeros": counts.entries}
-        print(json.dumps(told | {"skipped": counts.skipped, "seconds": seconds}))
+        print_json(told | {"skipped": counts.skipped, "seconds": seconds})
     elif not args.quiet:
         left = f", {counted(counts.skipped, 'line')} left out" if counts.skipped else ""
         rows = f"{counted(counts.rows, 'row')}, {counted(counts.entries, 'non-zero')}{left}"

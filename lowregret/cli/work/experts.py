@@ -15,6 +15,7 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
+from lowregret.cli.json_output import print_json
 from lowregret.cli.mixing import make_panel
 from lowregret.cli.portfolios import portfolio_json, wealth_lines
 from lowregret.cli.work.going_on import go_on, resumed_mixture, write_predictions, write_weights
@@ -126,7 +127,7 @@ def _tell(args: Namespace, found: Forecasts, review: Review, beside: Uncertainty
             "warnings": found.warnings,
             "seconds": seconds,
         }
-        print(json.dumps(told, ensure_ascii=False))
+        print_json(told)
     elif not args.quiet:
         print(summary)
 

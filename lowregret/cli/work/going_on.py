@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
 from argparse import Namespace
@@ -18,6 +17,7 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.forecast_losses import loss_words
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, write_page
+from lowregret.cli.json_output import print_json
 from lowregret.cli.long_summary import TableReview
 from lowregret.cli.work.long_table import aligned, with_outcomes
 from lowregret.errors import DataError, StoreError
@@ -29,7 +29,7 @@ from lowregret.experts.substitute import Mean
 from lowregret.store.kinds import load
 from lowregret.store.replacing import write_result
 from lowregret.stream.table import Table
-from lowregret.words import counted
+from lowregret.words import counted, rounded_up
 
 
 def resumed_mixture(args: Namespace) -> Any:
@@ -100,7 +100,7 @@ def _proof(args: Namespace, panel: ExpertMixture) -> Iterator[str]:
     found = panel.certificate
     yield f"regret           {panel.regret:.6g} to the best expert, {panel.best.name}, over all rounds"
     if found.premises_hold and math.isfinite(found.bound):
-        yield f"                 theory promised at most {found.bound:.6g} ({found.id}: {found.statement})"
+        yield f"                 theory promised at most {rounded_up(found.bound)} ({found.id}: {found.statement})"
     yield from (f"                 nothing was promised because not: {p.name}" for p in found.premises if not p.holds)
     if args.model:
         yield f"model            {args.model}, {os.path.getsize(args.model):,} bytes"
@@ -127,7 +127,7 @@ def _tell(
             "certificate": panel.certificate.to_json(),
             "seconds": clock.read().to_json(),
         }
-        print(json.dumps(told, ensure_ascii=False))
+        print_json(told)
     elif not args.quiet:
         print(summary)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from argparse import Namespace
 from dataclasses import replace
@@ -17,6 +16,7 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.forecast_losses import forecast_loss, loss_words
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import write_page
+from lowregret.cli.json_output import print_json
 from lowregret.cli.long_summary import TableReview, Telling
 from lowregret.cli.mixing import make_panel
 from lowregret.errors import PartError, StoreError
@@ -86,7 +86,7 @@ def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed:
         write_page(args.report, told.page())
     if args.json:
         seconds = clock.read().to_json() | {"learn": learnt}
-        print(json.dumps(told.to_json() | {"seconds": seconds}, ensure_ascii=False))
+        print_json(told.to_json() | {"seconds": seconds})
     elif not args.quiet:
         print(told)
     return 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from argparse import Namespace
 from typing import Any
 
 from lowregret.cli.arguments import THEORY
+from lowregret.cli.json_output import print_json
 from lowregret.cli.own_file import is_own, load_own
 from lowregret.domain import Point
 from lowregret.errors import PartError
@@ -23,12 +23,10 @@ REPLAY = "replay"
 def play(args: Namespace) -> int:
     """List, or play and tell."""
     if args.game is None:
-        print(json.dumps(_facts(), ensure_ascii=False) if args.json else _list())
-        return 0
+        return _tell(_facts() if args.json else _list())
     e = _environment(args)
     if args.algorithm is None:
-        print(json.dumps(_fact(e), ensure_ascii=False) if args.json else _page(args.game, e))
-        return 0
+        return _tell(_fact(e) if args.json else _page(args.game, e))
     if args.plot is not None:
         require_place(args.plot)
     player = load_own(args.algorithm) if is_own(args.algorithm) else args.algorithm
@@ -37,11 +35,20 @@ def play(args: Namespace) -> int:
     if args.plot:
         played.plot(args.plot)
     if args.json:
-        print(json.dumps(played.to_json(), ensure_ascii=False, allow_nan=False))
+        print_json(played.to_json())
     elif args.quiet:
         print(played.verdict)
     else:
         print(f"{_head(played)}\n\n{played}")
+    return 0
+
+
+def _tell(what: Any) -> int:
+    """Print a text, or an object as JSON."""
+    if isinstance(what, str):
+        print(what)
+    else:
+        print_json(what)
     return 0
 
 

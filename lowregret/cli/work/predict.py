@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import numpy as np
 from lowregret.cli.arguments import follow_of
 from lowregret.cli.form import SKIPPING
 from lowregret.cli.interruption import Interruption
+from lowregret.cli.json_output import print_json
 from lowregret.cli.scores import score_file
 from lowregret.cli.summary import tell_loss, tell_metrics
 from lowregret.errors import DataError
@@ -59,7 +59,7 @@ def predict(args: Namespace) -> int:
     if args.json:
         figures: dict[str, Any] = {"loss": loss_json(session.run, found.total, found.mean_loss), "error": found.error}
         figures |= {"metrics": session.judged(found), "notes": told}
-        print(json.dumps({"model": args.model, "rows": scorer.rows, **figures}, ensure_ascii=False))
+        print_json({"model": args.model, "rows": scorer.rows, **figures})
     elif not args.quiet:
         print("\n".join([f"{counted(scorer.rows, 'row')} scored", *_figures(session, found)]), file=sys.stderr)
     return 0

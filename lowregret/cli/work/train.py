@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import Namespace
@@ -18,6 +17,7 @@ from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.form import SKIPPING, open_rows
 from lowregret.cli.holdout import Holdout
 from lowregret.cli.interruption import Interruption
+from lowregret.cli.json_output import print_json
 from lowregret.cli.keeper import Keeper
 from lowregret.cli.labels import settle_labels
 from lowregret.cli.make import algorithm, make_comparator, make_expansion, make_learner, unlike_auto
@@ -163,7 +163,7 @@ def tell_session(session: Session, args: Namespace, seconds: Seconds, model: str
     if args.json:
         told: dict[str, Any] = {"importance": known and known.to_json()} if args.importance else {}
         told |= {"promise": args.promise.to_json()} if args.eta == THEORY else {}
-        print(json.dumps(session.to_json(seconds.to_json(), model) | told, ensure_ascii=False))
+        print_json(session.to_json(seconds.to_json(), model) | told)
     elif not args.quiet:
         print(show(session, seconds, f"{model}, for prediction alone" if model and args.predict_only else model))
         if args.importance:

@@ -17,6 +17,7 @@ from lowregret.cli.interval_columns import IntervalEnds
 from lowregret.errors import PartError
 from lowregret.experts import ConformalIntervals, Quantiles
 from lowregret.stream.table import Table
+from lowregret.words import percent, rounded_up
 
 
 @dataclass
@@ -41,11 +42,11 @@ class Uncertainty:
         lines = [f"quantiles        CRPS {found.loss / rounds:.6g} a round, {whose}"]
         lines.append(f"                 {best.loss / rounds:.6g} that of {best.name}, the best expert")
         for score in found.scores:
-            told = f"level {score.level:g}: pinball {score.pinball:.6g}, {score.below:.2%} of outcomes at or below"
+            told = f"level {score.level:g}: pinball {score.pinball:.6g}, {percent(score.below)} of outcomes at or below"
             lines.append(f"                 {told}")
         proof = found.certificate
         if proof.premises_hold and math.isfinite(proof.bound):
-            lines.append(f"                 theory promised a regret of at most {proof.bound:.6g} ({proof.id})")
+            lines.append(f"                 theory promised a regret of at most {rounded_up(proof.bound)} ({proof.id})")
         return lines
 
     def to_json(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@ cache is what later commands look for.
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ import numpy as np
 
 from lowregret.cli.clock import Clock
 from lowregret.cli.commands import NAMES, command
+from lowregret.cli.json_output import print_json
 from lowregret.cli.losses import wants_classes
 from lowregret.cli.make import wants_signs
 from lowregret.cli.parser import parser
@@ -72,7 +72,7 @@ def warm(args: Namespace) -> int:
         seconds = clock.read()
     if args.json:
         told = [{"name": one.name, "compile": one.seconds} for one in done]
-        print(json.dumps({"warm": told, "seconds": seconds.to_json()}))
+        print_json({"warm": told, "seconds": seconds.to_json()})
     elif not args.quiet:
         print(f"{counted(len(done), 'name')} ready, with {seconds.compile:.1f} s of compiling")
     return 0
