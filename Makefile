@@ -45,6 +45,7 @@ fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000
 	$(BIN)/python -m benchmarks.fuzz_tables --changes 20000
 	$(BIN)/python -m benchmarks.fuzz_models --changes 100000
+	$(BIN)/python -m benchmarks.fuzz_hindsight --runs 5000
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
