@@ -120,7 +120,7 @@ def some_rows(rng: np.random.Generator, n: int, d: int) -> Vector:
 
 
 def some_labels(rng: np.random.Generator, loss: Loss, x: Vector) -> Vector:
-    n, size = x.shape[0], some_scale(rng)
+    n, size = len(x), some_scale(rng)
     if isinstance(loss, Margin):
         return rng.choice([-1.0, 1.0], n) if rng.random() < 0.8 else np.ones(n)
     if isinstance(loss, Poisson):

@@ -264,7 +264,7 @@ def total_rounding(loss: Loss, x: Rows, u: Cells, p: Vector, y: Vector, c: Vecto
 
 
 def off_by(loss: Loss, p: float, y: float, c: float, size: float, terms: float) -> float:
-    """By how much c·ℓ(p, y) may be off, p being the sum of so many terms, which sum up to `size` without their signs.
+    """By how much c·ℓ(p, y) may be off, p a sum of this many terms, of `size` without their signs.
 
     A score is off by δ at most, and a convex loss then by δ times its steepest slope there.
     """
