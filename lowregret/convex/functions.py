@@ -42,6 +42,14 @@ class Convex(Part):
     def subgradient(self, w: Vector) -> Vector:
         """Some z with f(u) ≥ f(w) + ⟨z, u − w⟩ for all u."""
 
+    def steepness(self, w: Vector, z: Vector) -> Vector:
+        """The sizes of what the sub-gradient z at w is a sum of, by coordinate: rounding is relative to them."""
+        return np.abs(z)
+
+    def blur(self, w: Vector) -> float:
+        """By how much `value` may be off at w, for rounding."""
+        return 0.0
+
     @property
     def curvature(self) -> float:
         """σ such that f(u) ≥ f(w) + ⟨z, u − w⟩ + (σ/2)‖u − w‖₂²."""
@@ -56,7 +64,7 @@ class Convex(Part):
         """f split into a quadratic that can be added up in O(d), and the rest."""
         return Pieces(rest=self)
 
-    facts: ClassVar[dict[str, Any]] = {"curvature": curvature, "pieces": pieces}
+    facts: ClassVar[dict[str, Any]] = {"curvature": curvature, "pieces": pieces, "steepness": steepness, "blur": blur}
 
 
 class Pieces(NamedTuple):
@@ -281,8 +289,10 @@ class Sum:
         return self.sigma / 2 * float(w @ w) if self.sigma > 0 else 0.0
 
     def blur(self, w: Vector) -> float:
-        """By how much `value` may be off at w, of what is folded."""
-        return self._rounding * (self._curved(w) + float(self.spread @ np.abs(w)) + self.held)
+        """By how much `value` may be off at w."""
+        folded = self._curved(w) + float(self.spread @ np.abs(w)) + self.held
+        rest = sum(abs(f.value(w.copy())) for f in self.rest) if len(self.rest) > 1 else 0.0
+        return self._rounding * (folded + rest) + sum(f.blur(w.copy()) for f in self.rest)
 
     def excess(self, w: Vector) -> float:
         """A bound on Σ f_i(w) − min_S, of a w that minimises what is folded on a set S; σ > 0.
@@ -298,10 +308,15 @@ class Sum:
 
     def subgradient(self, w: Vector) -> Vector:
         """Σ of the functions' sub-gradients."""
-        g = self.sigma * w + self.linear
+        return self.slopes(w)[0]
+
+    def slopes(self, w: Vector) -> tuple[Vector, Vector]:
+        """Σ of the functions' sub-gradients, and the sizes of what is summed, coordinate by coordinate."""
+        g, sizes = self.sigma * w + self.linear, self.sigma * np.abs(w) + self.spread
         for f in self.rest:
-            g = g + f.subgradient(w.copy())
-        return g
+            z = f.subgradient(w.copy())
+            g, sizes = g + z, sizes + f.steepness(w.copy(), z)
+        return g, sizes
 
 
 def _store_vector(f: Convex, name: str) -> None:

@@ -12,7 +12,7 @@ and the inner minimum is closed form. Maximise D over λ, play the inner minimis
 Teo et al. 2010). Whatever λ comes out, F(w) − D(λ) bounds the error: the gap needs no trust in the optimiser.
 
 Rounding is part of the gap: steep slopes make heights and inner minima that are huge, and all but cancel. D is taken to
-be off by (1e-15)·√(cuts + d) of the sizes of all that is summed (see `hindsight/objective.py`).
+be off by (1e-15)·√(cuts + functions + d) of the sizes of all that is summed (see `hindsight/objective.py`).
 """
 
 from __future__ import annotations
@@ -140,7 +140,9 @@ class _Model:
         self.s = total.curvature if p.folds else 0.0
         self.heights: Vector = np.empty(0)
         self.slopes: Vector = np.empty((0, start.w.size))
-        self.sizes: Vector = np.empty(0)  # of the terms that heights are sums of
+        self.steep: Vector = np.empty((0, start.w.size))  # sizes of the terms that slopes are sums of
+        self.sizes: Vector = np.empty(0)  # of those that heights are sums of
+        self.blurs: Vector = np.empty(0)  # by how much values may be off
         self.weights: Vector = np.empty(0)
         self.pull = self.least = 0.0
         self.cut(start)
@@ -157,10 +159,12 @@ class _Model:
         """Add the cut at this point if F is finite there."""
         if not math.isfinite(at.value):
             return
-        v, value, g = at.w, at.value - self.p.penalty(at.w), self.total.subgradient(at.w)
+        v, value, (g, steep) = at.w, at.value - self.p.penalty(at.w), self.total.slopes(at.w)
         bent = self.s / 2 * float(v @ v)
         self.heights = np.append(self.heights, value - float(g @ v) + bent)
-        self.sizes = np.append(self.sizes, abs(value) + float(np.abs(g) @ np.abs(v)) + bent)
+        self.sizes = np.append(self.sizes, abs(value) + float(steep @ np.abs(v)) + bent)
+        self.blurs = np.append(self.blurs, self.total.blur(v))
+        self.steep = np.vstack([self.steep, steep + self.s * np.abs(v)])
         self.slopes = np.vstack([self.slopes, g - self.s * v])
         self.weights = np.append(self.weights, 0.0 if self.weights.size else 1.0)
 
@@ -181,15 +185,32 @@ class _Model:
         b = self.slopes.T @ self.weights
         w, lowest = self.inner(b)
         if self.pull > 0:
-            lowest = -self.p.domain.support(-b)
+            lowest = -self._highest(-b)
         return w, float(self.heights @ self.weights) + lowest, self._blur(w)
 
+    def _highest(self, theta: Vector) -> float:
+        """max_{u∈S}⟨θ, u⟩; in a set without end, of θ as it may be but for rounding, for the least of it has no end."""
+        support, off = self.p.domain.support, self._rounding * (self.weights @ self.steep)
+        if math.isfinite(self.p.domain.reach(2, theta.size)):
+            return support(theta)
+        return max(support(theta), support(theta + off), support(theta - off))
+
+    @property
+    def _rounding(self) -> float:
+        return ROUNDING * math.sqrt(self.weights.size + self.total.count + self.centre.size)
+
     def _blur(self, w: Vector) -> float:
-        """By how much rounding may have raised the bound whose inner minimiser is w."""
-        steep, reach = self.weights @ np.abs(self.slopes), self.p.domain.reach(2, w.size)
+        """By how much rounding may have raised the bound whose inner minimiser is w.
+
+        Slopes that are off by e cost ⟨e, w⟩ and, as the minimiser moves by up to ‖e‖/s, ‖e‖²/(2s).
+        """
+        steep, reach = self.weights @ self.steep, self.p.domain.reach(2, w.size)
         along = norm(steep) * reach if self.pull > 0 and math.isfinite(reach) else float(steep @ np.abs(w))
         inner = abs(self.p.penalty(w)) + self.s / 2 * float(w @ w) + along
-        return ROUNDING * math.sqrt(self.weights.size + w.size) * (float(self.sizes @ self.weights) + inner)
+        off = self._rounding * norm(steep)
+        moved = off / self.s * off / 2 if self.s > 0 and self.pull == 0 else 0.0
+        blurs = float(self.blurs @ self.weights)
+        return self._rounding * (float(self.sizes @ self.weights) + inner) + moved + blurs
 
     def value(self, w: Vector) -> float:
         """The model at w: a lower bound on F(w)."""

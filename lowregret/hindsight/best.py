@@ -186,7 +186,9 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
             f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all of them, nor "
             "be so large that its loss overflows (scale the features or the labels)"
         )
-    return Solution(best.point, float(best.value), best.gap)
+    with np.errstate(all="ignore"):
+        hidden = o.hidden(best.point, o.scores(best.point))
+    return Solution(best.point, float(best.value), best.gap + hidden if hidden < math.inf else math.inf)
 
 
 def _cheapest(o: Objective) -> Solution:

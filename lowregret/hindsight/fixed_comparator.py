@@ -52,12 +52,17 @@ class GivenAgain:
             raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {self.y.size}")
         return self.scores
 
+    def require_all(self) -> int:
+        """The number of rounds; refuses more or fewer rows than were learnt."""
+        rounds = int(np.count_nonzero(self.weights))
+        if rounds != self.state.rounds:
+            raise DataError(f"give the {self.state.rounds} rows that were learnt; got {rounds}")
+        return rounds
+
     def _weigh(self) -> Linear:
         """Multiply weights by c_t, or by 0 where f_t is 0 for want of a mistake; the learner with the loss left."""
         played, learner, step = self.weights != 0, self.learner, self.learner.rule.schedule()
-        rounds, loss = int(np.count_nonzero(played)), self.learner.loss
-        if rounds != self.state.rounds:
-            raise DataError(f"give the {self.state.rounds} rows that were learnt; got {rounds}")
+        rounds, loss = self.require_all(), self.learner.loss
         for i in np.flatnonzero(played).tolist():
             require_label(self.y[i], f"row {i}", loss.accepts(self.y[i]), type(loss).__name__, loss.labels)
         if step.weighted():

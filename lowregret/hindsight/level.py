@@ -26,7 +26,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.numerics import norm
 from lowregret.hindsight.gather import as_matrix
 from lowregret.hindsight.newton import gram
-from lowregret.hindsight.objective import ROUNDING, Incumbent, Objective
+from lowregret.hindsight.objective import ROUNDING, Incumbent, Objective, total_conjugate
 from lowregret.loss import Loss
 from lowregret.types import Vector
 
@@ -95,7 +95,8 @@ def _from_slopes(o: Objective, a: Vector) -> float:
         highest = np.where(inside, np.maximum(highest, _conjugates(o, a + side)), highest)
     terms = o.c * highest
     total = math.fsum(terms.tolist()) if np.all(np.isfinite(terms)) else math.inf
-    return -total - ROUNDING * float(np.sum(np.abs(terms))) if total < math.inf else -math.inf
+    _, size = call(total_conjugate, o.compiled, o.loss, a, o.y, o.c)
+    return -total - ROUNDING * (float(np.sum(np.abs(terms))) + size) if total < math.inf else -math.inf
 
 
 def _used(o: Objective) -> NDArray[np.int64]:

@@ -13,8 +13,12 @@ roundings fall (Higham and Mary 2019); of scores and of b that is, by Cauchy and
 
     (1e-15)·√(n + d)·Σ c_i|a_i|‖x_i‖·max_U ‖u‖,
 
-more than the worst case up to 80 terms. A projection need not be exact either: q(v) = ⟨b, v⟩ + (κ/2)‖v‖² is at least
-q(u) + ⟨g, v − u⟩ + (κ/2)‖v − u‖² for its gradient g at any u, so at least q(u) − min(max_{v∈U} ⟨g, u − v⟩, ‖g‖²/(2κ)).
+more than the worst case up to 80 terms. Losses subtract numbers, too, that may be far larger than what is left, labels
+from scores for one: `Loss.offsets` says how large these are. The value that is told of a point is off by what a score
+is off times the steepest slope there, `hidden`, and that is part of its gap.
+
+A projection need not be exact either: q(v) = ⟨b, v⟩ + (κ/2)‖v‖² is at least q(u) + ⟨g, v − u⟩ + (κ/2)‖v − u‖² for its
+gradient g at any u, so at least q(u) − min(max_{v∈U} ⟨g, u − v⟩, ‖g‖²/(2κ)).
 """
 
 from __future__ import annotations
@@ -82,6 +86,11 @@ class Objective:
     def value(self, u: Vector, p: Vector) -> float:
         """F(u), given the scores of u: O(n + d)."""
         return float(call(total_loss, self.compiled, self.loss, p, self.y, self.c)) + self.ridge(u)
+
+    def hidden(self, u: Vector, p: Vector) -> float:
+        """By how much F(u) as computed from these scores may be off: O(nnz)."""
+        off = float(call(total_rounding, self.compiled, self.loss, self.x, u, p, self.y, self.c))
+        return off + ROUNDING * self.ridge(u) if off < math.inf else math.inf
 
     def ridge(self, u: Vector) -> float:
         """(κ/2)‖u‖², where ‖u‖² alone may be too small or too large for a number."""
@@ -233,13 +242,42 @@ def total_loss(loss: Loss, p: Vector, y: Vector, c: Vector) -> float:
 
 @kernel
 def total_conjugate(loss: Loss, a: Vector, y: Vector, c: Vector) -> tuple[float, float]:
-    """Σ c_i ℓ*(a_i, y_i), and the same of absolute values."""
+    """Σ c_i ℓ*(a_i, y_i), and the sizes of what is summed."""
     total = rest = size = 0.0
     for i in range(a.size):
         value = c[i] * loss.conjugate(a[i], y[i])
         total, rest = add(total, rest, value)
-        size += abs(value)
+        size += abs(value) + lost(loss, a[i], y[i], c[i])
     return total + rest, size
+
+
+@kernel
+def total_rounding(loss: Loss, x: Rows, u: Cells, p: Vector, y: Vector, c: Vector) -> float:
+    """By how much Σ c_i ℓ(p_i, y_i) may be off, where p_i is ⟨u, x_i⟩ as computed."""
+    total = 0.0
+    for i in range(p.size):
+        size = 0.0
+        for k in range(x.begin(i), x.end(i)):
+            size += abs(x.value(i, k) * u[x.column(i, k)])
+        total += off_by(loss, p[i], y[i], c[i], size, float(x.end(i) - x.begin(i)))
+    return total
+
+
+def off_by(loss: Loss, p: float, y: float, c: float, size: float, terms: float) -> float:
+    """By how much c·ℓ(p, y) may be off, p a sum of this many terms, of `size` without their signs.
+
+    A score is off by δ at most, and a convex loss then by δ times its steepest slope there.
+    """
+    off = ROUNDING * math.sqrt(terms + 1.0) * (size + loss.offsets(y)[0])
+    value, slope = loss.at(p, y)
+    steepest = max(abs(loss.at(p - off, y)[1]), abs(loss.at(p + off, y)[1])) if off > 0.0 else 0.0
+    return c * steepest * off + ROUNDING * (lost(loss, slope, y, c) + abs(c * value))
+
+
+def lost(loss: Loss, a: float, y: float, c: float) -> float:
+    """The size of the numbers that cancel in c·ℓ*(a, y), and in c·ℓ where its slope is a."""
+    compared, added = loss.offsets(y)
+    return c * (abs(a) * compared + added)
 
 
 def add(total: float, rest: float, term: float) -> tuple[float, float]:

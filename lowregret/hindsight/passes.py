@@ -18,7 +18,7 @@ from lowregret.convex.functions import Convex, Pieces, QuadraticFunction, Sum
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution, minimise
 from lowregret.domain import Domain
-from lowregret.hindsight.objective import Report
+from lowregret.hindsight.objective import ROUNDING, Report, off_by
 from lowregret.learner.linear import Linear
 from lowregret.rows import Rows
 from lowregret.types import Vector
@@ -27,22 +27,33 @@ Pass = Callable[[], Iterable[tuple[Rows, Vector, Vector]]]  # rows, labels, weig
 
 
 @kernel
-def add_gradient(learner: Linear, w: Vector, x: Rows, y: Vector, weights: Vector, gradient: Vector) -> float:
-    """Σ weight·ℓ(⟨w, x_i⟩, y_i), its sub-gradient added to `gradient`: O(nnz)."""
-    total = 0.0
+def add_gradient(
+    learner: Linear, w: Vector, x: Rows, y: Vector, weights: Vector, gradient: Vector, sizes: Vector
+) -> tuple[float, float]:
+    """Σ weight·ℓ(⟨w, x_i⟩, y_i), and by how much it may be off: O(nnz).
+
+    Its sub-gradient is added to `gradient`, and the sizes of what that is a sum of to `sizes`.
+    """
+    total = rounding = 0.0
     for i in range(y.size):
         weight = weights[i] if weights.size > 0 else 1.0
         if weight == 0.0:
             continue
-        value, slope = learner.loss.at(learner.score(w, x, i), y[i])
+        p = learner.score(w, x, i)
+        value, slope = learner.loss.at(p, y[i])
         total += weight * value
         slope *= weight
-        if slope != 0.0:
-            for k in range(x.begin(i), x.end(i)):
+        size = abs(learner.bias * w[w.size - 1])
+        for k in range(x.begin(i), x.end(i)):
+            size += abs(x.value(i, k) * w[x.column(i, k)])
+            if slope != 0.0:
                 gradient[x.column(i, k)] += slope * x.value(i, k)
-            if learner.bias != 0.0:
-                gradient[gradient.size - 1] += slope * learner.bias
-    return total
+                sizes[x.column(i, k)] += abs(slope * x.value(i, k))
+        if slope != 0.0 and learner.bias != 0.0:
+            gradient[gradient.size - 1] += slope * learner.bias
+            sizes[gradient.size - 1] += abs(slope * learner.bias)
+        rounding += off_by(learner.loss, p, y[i], weight, size, float(x.end(i) - x.begin(i)))
+    return total, rounding
 
 
 @dataclass(eq=False)
@@ -51,7 +62,9 @@ class _Latest:
 
     w: Vector | None = None
     value: float = 0.0
+    blur: float = 0.0  # by how much the value may be off
     gradient: Vector | None = None
+    steepness: Vector | None = None
     passes: int = 0
 
 
@@ -73,6 +86,14 @@ class PassLoss(Convex):
         assert gradient is not None
         return gradient
 
+    def steepness(self, w: Vector, z: Vector) -> Vector:
+        found = self._at(w).steepness
+        assert found is not None
+        return found
+
+    def blur(self, w: Vector) -> float:
+        return self._at(w).blur
+
     def pieces(self) -> Pieces:
         return Pieces(rest=self)
 
@@ -80,10 +101,13 @@ class PassLoss(Convex):
         """One pass, unless the latest one was for the same point."""
         latest: _Latest = self.latest
         if latest.w is None or not np.array_equal(latest.w, w):
-            total, gradient = 0.0, np.zeros(w.size)
+            total, blur, rows, gradient, sizes = 0.0, 0.0, 0, np.zeros(w.size), np.zeros(w.size)
             for x, y, weights in self.rows():
-                total += float(call(add_gradient, self.compiled, self.learner, w, x, y, weights, gradient))
+                into = gradient, sizes
+                value, off = call(add_gradient, self.compiled, self.learner, w, x, y, weights, *into)
+                total, blur, rows = total + float(value), blur + float(off), rows + y.size
             latest.w, latest.value, latest.gradient = w.copy(), total, gradient
+            latest.blur, latest.steepness = blur + ROUNDING * math.sqrt(rows) * abs(total), math.sqrt(rows) * sizes
             latest.passes += 1
             self.report(latest.passes, total, math.inf)
         return latest

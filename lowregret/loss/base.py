@@ -102,6 +102,13 @@ class Loss(NamedLoss):
         """
         raise NotImplementedError
 
+    def offsets(self, y: float) -> tuple[float, float]:
+        """(g, h): how large the numbers are that scores are compared with, and those in ℓ whatever the score.
+
+        Of ℓ as computed at p, and of ℓ* at a, the last digits of g and of h are lost, though both may be small.
+        """
+        return 0.0, 0.0
+
     @property
     def dual(self) -> bool:
         """Whether `conjugate` and `envelope` are known."""
@@ -162,6 +169,7 @@ class Loss(NamedLoss):
         "convex_in_label": convex_in_label,
         "conjugate": conjugate,
         "envelope": envelope,
+        "offsets": offsets,
         "dual": dual,
         "kinked": kinked,
         "lipschitz": lipschitz,

@@ -38,6 +38,9 @@ class Hinge(Falling):
             return 0.0, 0.0
         return (-y * gap / mu, 1.0 / mu) if gap < mu else (-y, 0.0)
 
+    def offsets(self, y: float) -> tuple[float, float]:
+        return self.margin, 0.0
+
     @property
     def kinked(self) -> bool:
         return True
@@ -64,6 +67,9 @@ class SquaredHinge(Falling):
     def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
         gap = 1.0 - y * p
         return (-y * gap / (0.5 + mu), 1.0 / (0.5 + mu)) if gap > 0.0 else (0.0, 0.0)
+
+    def offsets(self, y: float) -> tuple[float, float]:
+        return 1.0, 0.0
 
     @property
     def smoothness(self) -> float:

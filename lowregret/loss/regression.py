@@ -40,6 +40,9 @@ class Residual(Loss):
             return math.copysign(excess / width, r), 1.0 / width
         return math.copysign(limit, r), 0.0
 
+    def offsets(self, y: float) -> tuple[float, float]:
+        return abs(y) + self.wedge()[2], 0.0
+
     @property
     def kinked(self) -> bool:
         return self.wedge()[3] == 0.0
@@ -190,3 +193,8 @@ class Poisson(Loss):
     def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
         mean = exp(poisson_root(p + mu * y, mu))
         return mean - y, mean / (1.0 + mu * mean)
+
+    def offsets(self, y: float) -> tuple[float, float]:
+        """0, and y·ln y + y about, of which ln y! and what it cancels with are sums."""
+        x = y + 12.0
+        return 0.0, x * (math.log(x) + 1.0)

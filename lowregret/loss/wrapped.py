@@ -42,6 +42,10 @@ class Affine(Margin):
         slope, bend = self.loss.envelope(self.shifted(p), y, self.slope * self.slope * mu)
         return self.slope * slope, self.slope * self.slope * bend
 
+    def offsets(self, y: float) -> tuple[float, float]:
+        compared, added = self.loss.offsets(y)
+        return (compared + abs(self.offset)) / abs(self.slope), added
+
     @property
     def dual(self) -> bool:
         return self.loss.dual

@@ -7,11 +7,9 @@ learnt on trial: if a number that the run carries along is then none, all is put
 from __future__ import annotations
 
 import math
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,11 +45,6 @@ class CarefulRun(ProvedRun):
                 yield
         finally:
             self._seat.append(None)
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything, as `Saved.save` does; refused while another thread is amidst a row."""
-        with self._alone():
-            return super().save(path)
 
     @abstractmethod
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:

@@ -19,8 +19,7 @@ from lowregret.risk.bounds import RiskEvidence, shared_premises
 from lowregret.risk.kept_trial import Foretold
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.promised import Against, promised_risks
-from lowregret.risk.statistics import LONGEST_ROW
-from lowregret.rows import EVERY, Features, Rows
+from lowregret.rows import EVERY, Features, Rows, length
 from lowregret.run.delayed_loop import learn_late
 from lowregret.run.models import LinearModel
 from lowregret.run.one_score import ScoredRun
@@ -80,9 +79,10 @@ class LinearRun(ScoredRun):
         if not self.uniform:
             raise PartError("these bounds need importance weights of 1")
         rows, fixed = self._given_again(features, labels), self._spread(u)
+        rows.require_all()
         scores = np.empty(rows.y.size)
         score_rows(self.learner.scorer, fixed, rows.x, EVERY, scores)
-        longest, label = math.sqrt(float(self.tally.sums[LONGEST_ROW])), float(np.max(np.abs(rows.y), initial=0.0))
+        longest, label = math.hypot(length(rows.x), self.learner.bias), float(np.max(np.abs(rows.y), initial=0.0))
         known = tuple(shared_premises(RiskEvidence.of(self)))
         return promised_risks(self.learner, Against(fixed, scores, rows.y, longest, label), delta, known)
 

@@ -130,8 +130,10 @@ class Metrics:
     @property
     def auc(self) -> tuple[float, float] | None:
         """The chance that a positive row scores above a negative one, and the largest error that binning can cause."""
-        negative, positive = (self.bins[k::2] for k in (0, 1))
-        pairs = negative.sum() * positive.sum()
+        largest = math.frexp(float(np.max(self.bins, initial=0.0)))[1]
+        near = np.ldexp(self.bins, -largest)  # products of weights far from 1 are no numbers
+        negative, positive = near[0::2], near[1::2]
+        pairs = float(negative.sum() * positive.sum())
         if not pairs:
             return None
         below = np.cumsum(negative) - negative

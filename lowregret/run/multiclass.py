@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from lowregret.certificate import Certificate
-from lowregret.certificate.multiclass_mistakes import class_mistake_bounds
+from lowregret.certificate import Certificate, Premise
+from lowregret.certificate.multiclass_mistakes import Margins, class_mistake_bounds
 from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
@@ -31,9 +32,11 @@ from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.validate import numbers, require_cheap, require_finite, require_moderate, require_weight
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
+from lowregret.risk.bounds import RiskEvidence, shared_premises
 from lowregret.risk.class_statistics import ClassTally
 from lowregret.risk.kept_trial import Foretold
 from lowregret.risk.online_to_batch import RiskCertificate, prop_3
+from lowregret.risk.promised import ASSUMED
 from lowregret.rows import OUTSIDE, Features, Rows
 from lowregret.rule import MirrorDescent
 from lowregret.run.base import RowRun
@@ -166,21 +169,26 @@ class MulticlassRun(RowRun):
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> list[Certificate]:
         """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`."""
-        self.require_prompt()
-        match self.learner:
-            case Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(Reals()), Constant(1.0))) if self.uniform:
-                told = self._given_again(features, labels, guessed=True).margins(self._flat(u))
-                energy, largest = float(self.state.sums[ENERGY]), float(np.sqrt(self.state.sums[LARGEST]))
-                return class_mistake_bounds(told, energy, largest, margin)
-        raise PartError(
-            "mistake bounds speak of zoo.mc_perceptron() on rows of weight 1: use `certificates` for others"
-        )
+        told = self._perceptron_margins(u, features, labels)
+        energy, largest = float(self.state.sums[ENERGY]), float(np.sqrt(self.state.sums[LARGEST]))
+        return class_mistake_bounds(told, energy, largest, margin)
 
     def drawn_error(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> RiskCertificate:
         """PROP-3: the expected error of an iterate drawn from the Perceptron's run, with the rows' mean as E."""
+        told = self._perceptron_margins(u, features, labels)
+        found = prop_3(float(np.mean(told.hinge(margin))), told.norm, told.widest, margin, self.state.rounds)
+        wide = Premise(f"‖ψ(x,y) − ψ(x,ℓ)‖ ≤ {told.widest:.6g} {ASSUMED}", True, told.widest)
+        return replace(found, premises=(*shared_premises(RiskEvidence.of(self)), wide, *found.premises))
+
+    def _perceptron_margins(self, u: Any, features: Features, labels: Any) -> Margins:
+        """The margins of u on the rows of one call of `learn`; refuses learners that no mistake bound speaks of."""
         self.require_prompt()
-        told = self._given_again(features, labels, guessed=True).margins(self._flat(u))
-        return prop_3(float(np.mean(told.hinge(margin))), told.norm, told.widest, margin, self.state.rounds)
+        match self.learner:
+            case Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(Reals()), Constant(1.0))) if self.uniform:
+                return self._given_again(features, labels, guessed=True).margins(self._flat(u))
+        raise PartError(
+            "mistake bounds speak of zoo.mc_perceptron() on rows of weight 1: use `certificates` for others"
+        )
 
     # ---- files -----------------------------------------------------------------------------------------------------
 

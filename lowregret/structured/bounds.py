@@ -16,6 +16,7 @@ from lowregret.certificate.multiclass_mistakes import Margins, class_mistake_bou
 from lowregret.domain import Reals
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
+from lowregret.risk.drawn import independence
 from lowregret.risk.online_to_batch import RiskCertificate, prop_3
 from lowregret.rule import MirrorDescent
 from lowregret.state import ENERGY, LARGEST, MISTAKES, State
@@ -28,11 +29,7 @@ def structured_certificates(
     learner: Structured, state: State, products: Vector, margins: Vector | None, wrong: Any, u: Any
 ) -> list[Certificate]:
     """Tightest first. `products` are ⟨u, δ_t⟩, `margins` those of u in all rounds, `wrong` marks the mistakes."""
-    match learner:
-        case Structured(_, MirrorDescent(Euclidean(Reals()), Constant()), 0.0):
-            pass
-        case _:
-            raise PartError(f"mistake bounds speak of the structured Perceptron, not of {learner}: use `certificates`")
+    _require_perceptron(learner)
     made = int(state.counts[MISTAKES])
     if wrong.size != state.rounds or np.count_nonzero(wrong) != made:
         raise DataError(f"give the {state.rounds} rounds of the run, {made} of them mistakes, learnt in one call")
@@ -41,6 +38,13 @@ def structured_certificates(
     told = Margins(products[wrong], np.zeros(0) if margins is None else margins, norm, widest)
     found = class_mistake_bounds(told, float(state.sums[ENERGY]), widest, gamma)
     return [replace(c, details=c.details | {"γ": gamma}) for c in found if margins is not None or c.id != "THM-14.2"]
+
+
+def _require_perceptron(learner: Structured) -> None:
+    match learner:
+        case Structured(_, MirrorDescent(Euclidean(Reals()), Constant()), 0.0):
+            return
+    raise PartError(f"mistake bounds speak of the structured Perceptron, not of {learner}: use `certificates`")
 
 
 def best_margin(margins: Vector, size: float) -> float:
@@ -58,12 +62,15 @@ def best_margin(margins: Vector, size: float) -> float:
     return 1 / high
 
 
-def drawn_error(state: State, margins: Vector, u: Vector, margin: float) -> RiskCertificate:
+def drawn_error(
+    learner: Structured, state: State, margins: Vector, u: Vector, margin: float, independent: bool
+) -> RiskCertificate:
     """PROP-3, its expectation taken over the sample whose margins are given, and B as observed in the run."""
+    _require_perceptron(learner)
     if not margin > 0:
         raise PartError(f"margin must be positive, got {margin}")
     hinge = float(np.mean(np.maximum(1 - margins / margin, 0.0)))
     radius = math.sqrt(state.sums[LARGEST])
     found = prop_3(hinge, float(np.linalg.norm(u)), radius, margin, max(state.rounds, 1))
     observed = Premise("B ≥ ‖ψ(x,y) − ψ(x,ŷ)‖ in every run, as it was in this one", True, radius)
-    return replace(found, premises=(*found.premises, observed))
+    return replace(found, premises=(independence(independent), *found.premises, observed))

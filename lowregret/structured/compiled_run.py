@@ -172,10 +172,15 @@ class StructuredRun(GroupRun):
         products, margins, wrong = self._compare(u, data, labels)
         return structured_certificates(self.learner, self.state, products, margins, wrong, u)
 
-    def drawn_error(self, u: Any, data: Any, labels: Any = None, margin: float = 1.0) -> RiskCertificate:
-        """PROP-3: what the error of a model drawn from this run is at most in expectation, by a u and a sample."""
+    def drawn_error(
+        self, u: Any, data: Any, labels: Any = None, margin: float = 1.0, *, independent: bool = False
+    ) -> RiskCertificate:
+        """PROP-3: what the error of a model drawn from this run is at most in expectation, by a u and a sample.
+
+        That rounds are independent is your word.
+        """
         _, margins, _ = self._compare(u, data, labels)
-        return drawn_error(self.state, margins, np.asarray(u, float), margin)
+        return drawn_error(self.learner, self.state, margins, np.asarray(u, float), margin, independent)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

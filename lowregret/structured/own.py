@@ -167,12 +167,19 @@ class OwnRun(TaskRun):
         margins = self._margins(w, pairs) if hasattr(self.space, "runner_up") else None
         return structured_certificates(self.learner, self.state, np.array(products), margins, wrong, w)
 
-    def drawn_error(self, u: Any, data: Any, labels: Any = None, margin: float = 1.0) -> RiskCertificate:
-        """PROP-3: what the error of a model drawn from this run is at most in expectation, by a u and a sample."""
+    def drawn_error(
+        self, u: Any, data: Any, labels: Any = None, margin: float = 1.0, *, independent: bool = False
+    ) -> RiskCertificate:
+        """PROP-3: what the error of a model drawn from this run is at most in expectation, by a u and a sample.
+
+        That rounds are independent is your word.
+        """
         if not hasattr(self.space, "runner_up"):
             raise PartError(f"PROP-3 needs margins: give {type(self.space).__name__} a method runner_up(w, x, y)")
         w = finite_numbers(u, "u", self.dimension)
-        return drawn_error(self.state, self._margins(w, list(_pairs(data, labels))), w, margin)
+        return drawn_error(
+            self.learner, self.state, self._margins(w, list(_pairs(data, labels))), w, margin, independent
+        )
 
     def _margins(self, w: Vector, pairs: list[tuple[Any, Any]]) -> Vector:
         return np.array([self._gain(w, x, y, self.space.runner_up(w, x, y)) for x, y in pairs])

@@ -16,15 +16,16 @@ from lowregret.domain import Box, L2Ball, Reals
 from lowregret.errors import DataError, PartError
 from lowregret.learner.kernel_perceptron import Gaussian
 from lowregret.learner.linear import Linear
-from lowregret.loss import Absolute, Hinge, Logistic
+from lowregret.learner.multiclass import Multiclass
+from lowregret.loss import Absolute, Hinge, Logistic, Softmax
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 from lowregret.play import Game, play
 from lowregret.risk.online_to_batch import AVERAGE, DRAWN, WEIGHTED, RiskCertificate
-from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.rule import AdaGrad, MirrorDescent, ProjectedGradient
 from lowregret.run.amplify import amplify, runs_needed
 from lowregret.step import Constant, InverseTime, WeightedInverseTime
-from lowregret.structured import Chain, sequences, structured_perceptron
+from lowregret.structured import Chain, Classes, StructuredRun, sequences, structured_perceptron, structured_svm
 from lowregret.train import train
 
 
@@ -260,3 +261,48 @@ def test_rows_of_a_game_are_as_good_as_functions() -> None:
     run = train(zoo.ogd_lazy(Hinge(), 0.1, 1.0, Average()), X, y, compiled=False)
     assert np.allclose(game.model(), run.weights)
     assert by_id(game.risks())["THM-5.1"].bound == pytest.approx(by_id(run.risks())["THM-5.1"].bound)
+
+
+def test_promises_know_the_longest_row_whatever_the_output() -> None:
+    """The Perceptron hands out its newest weights unless told otherwise; rows were taken to be of no length then."""
+    x = 5 * np.random.default_rng(0).normal(size=(200, 3))
+    signs, u = np.where(x[:, 0] > 0, 1.0, -1.0), np.array([1.0, 0.0, 0.0])
+    bounds = [
+        [c.bound for c in train(zoo.perceptron(output=output), x, signs, compiled=False).promised_risks(u, x, signs)]
+        for output in (Last(), Average())
+    ]
+    assert bounds[0] == pytest.approx(bounds[1])
+    assert bounds[0][0] >= float(np.max(np.sum(x * x, axis=1))) / 200
+
+
+def test_promises_are_of_the_rows_that_were_learnt() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    run = train(zoo.perceptron(), x, np.sign(x[:, 0]), compiled=False)
+    with pytest.raises(DataError, match="rows that were learnt"):
+        run.promised_risks(np.zeros(3), np.tile(x, (9, 1)), np.tile(np.sign(x[:, 0]), 9))
+
+
+def test_errors_drawn_from_many_classes_have_the_premises_of_all() -> None:
+    rng = np.random.default_rng(1)
+    x, classes = rng.normal(size=(300, 3)), np.repeat([0, 1, 2], 100)
+    ordered = train(zoo.mc_perceptron(), x, classes, compiled=False).drawn_error(np.zeros((3, 3)), x, classes)
+    assert not ordered.premises_hold
+    classes = rng.permutation(classes)
+    assert (
+        train(zoo.mc_perceptron(), x, classes, compiled=False).drawn_error(np.zeros((3, 3)), x, classes).premises_hold
+    )
+    softmax = train(Multiclass(Softmax(), AdaGrad(0.5)), x, classes, compiled=False)
+    with pytest.raises(PartError, match="mc_perceptron"):
+        softmax.drawn_error(np.zeros((3, 3)), x, classes)
+
+
+def test_errors_drawn_from_structures_rest_on_a_word_and_on_the_perceptron() -> None:
+    x, classes = np.random.default_rng(1).normal(size=(20, 2)), np.arange(20) % 2
+    run = train(structured_perceptron(Classes(2)), x, classes, compiled=False)
+    assert isinstance(run, StructuredRun)
+    assert not run.drawn_error(np.zeros(4), x, classes).premises_hold
+    assert run.drawn_error(np.zeros(4), x, classes, independent=True).premises_hold
+    machine = train(structured_svm(Classes(2)), x, classes, compiled=False)
+    assert isinstance(machine, StructuredRun)
+    with pytest.raises(PartError, match="structured Perceptron"):
+        machine.drawn_error(np.zeros(4), x, classes)

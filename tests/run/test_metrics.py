@@ -130,3 +130,13 @@ def test_bins_follow_the_order_of_scores(a: float, b: float) -> None:
         assert bin_of(a) <= bin_of(b)
     if 1e-30 < a < 1e30 and b > a * 1.005:
         assert bin_of(a) < bin_of(max(b, a * 1.005))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_the_ranking_does_not_hang_on_the_unit_of_weights(size: float) -> None:
+    y, p = scored(300, 2)
+    found, weights = Metrics(Logistic()), np.linspace(0.5, 2.0, 300)
+    found.see(y, size * weights, p)
+    assert found.auc is not None
+    area, off = found.auc
+    assert abs(area - peer.roc_auc_score(y, p, sample_weight=weights)) <= off + 1e-12

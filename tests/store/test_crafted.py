@@ -21,7 +21,6 @@ from lowregret import (
     Logistic,
     MirrorDescent,
     Multiclass,
-    PartError,
     ProjectedGradient,
     Reals,
     Softmax,
@@ -162,11 +161,3 @@ def test_a_portfolio_holds_all_that_it_has() -> None:
     arrays["holdings"][0] = 2.0**31
     with pytest.raises(StoreError, match="holdings that sum to 1"):
         class_of("mixed-portfolio").from_file(path, description, arrays)
-
-
-def test_a_run_is_not_saved_while_another_thread_learns(tmp_path: Path) -> None:
-    """What is amidst a row would be written, and a companion that is out of step would leave."""
-    run = begin(Linear(Logistic(), AdaGrad(0.5)), 3, compiled=False).learn(np.eye(3), [1.0, -1.0, 1.0])
-    with run._alone(), pytest.raises(PartError, match="another thread is learning"):
-        run.save(tmp_path / "m.lr")
-    assert load(run.save(tmp_path / "m.lr")).rounds == 3
