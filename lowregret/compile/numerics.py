@@ -48,7 +48,7 @@ def log_factorial(y: float) -> float:
 
 @kernel
 def difference_error(a: float, b: float, r: float) -> float:
-    """What a − b exceeds its rounded value r by, exactly (Knuth); 0 where that overflows."""
+    """The exact difference (a − b) − r, where r is a − b rounded (Knuth); 0 where that overflows."""
     moved = r - a
     error = (a - (r - moved)) - (b + moved)
     return error if abs(error) < math.inf else 0.0

@@ -133,7 +133,7 @@ class Learner(Part):
         return total
 
     def swollen(self, s: State, square: float) -> float:
-        """What weights may grow to by a sub-gradient with ‖z‖₂² = square: a number, however large."""
+        """A finite number that weights may grow to by a sub-gradient with ‖z‖₂² = square."""
         return min(self.rule.swell(s, square), SWOLLEN)
 
     def enter(self, s: State, value: float, wrong: bool, scale: float) -> None:
