@@ -306,5 +306,6 @@ def test_progress_is_reported() -> None:
     found = best_in_hindsight(
         Logistic(), x, y, L2Ball(1.0), compiled=False, report=lambda *figures: told.append(figures)
     )
-    assert told[-1][1:] == (found.value, found.gap)
+    assert told[-1][1] == found.value
+    assert found.gap - 1e-12 * found.value <= told[-1][2] <= found.gap  # the rounding of the value is added at the end
     assert all(a[1] >= b[1] for a, b in pairwise(told))
