@@ -78,7 +78,9 @@ def kt_terms(e: Evidence) -> float:
     """The size of what L·Σ_j(ε + F*(u)) is a difference of, each by a logarithm of up to n·ln n: L·Σ_j(ε + |u|n)"""
     rule, n = _kt(e), columns(e)[:, int(COUNT)]
     most = e.comparator.reach(math.inf, e.dimension)
-    return rule.clip * float(np.sum((rule.wealth + np.where(n > 0, most * n, 0.0)) * (1 + n * np.log(n + 2))))
+    coins = n[n > 0]
+    tossed = np.sum((rule.wealth + most * coins) * (1 + coins * np.log(coins + 2)))
+    return rule.clip * (rule.wealth * (n.size - coins.size) + float(tossed))
 
 
 def kt_closed(e: Evidence) -> float:

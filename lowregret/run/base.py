@@ -160,7 +160,7 @@ class RowRun(CarefulRun, Patient, Scoring):
         end = placed.fitting(self._places)
         goal = min(mark, pause - rounds + self.state.rounds)  # a run may restart, and its state count afresh
         try:
-            self._reached = self._proceed(placed.rows, y[:end], w[:end], begin, goal)
+            self._reached = self._advance(placed.rows, y[:end], w[:end], begin, goal)
         except BaseException:
             self._reached = begin + rows_played(w[begin:], self.rounds - rounds)  # the ledger knows how far it came
             raise

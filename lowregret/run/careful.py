@@ -57,22 +57,20 @@ class CarefulRun(ProvedRun):
         """The arrays that learning a row changes."""
         return *self.state, self.slots.ledger
 
-    def _proceed(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
-        """Learn rows as `_advance` does; interpreted, one by one: signals come in between them, never within one."""
+    def _advance(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
+        """Learn rows as `_pass` does, all that can be learnt without overflow.
+
+        Interpreted, they go one by one: signals come in between them, never within one.
+        """
         while True:
             end = len(y) if self.compiled else min(i + 1, len(y))
-            i = self._advance(x, y[:end], w[:end], i, goal)
-            if i < end or end == len(y) or self.state.rounds >= goal:
+            i = self._pass(x, y[:end], w[:end], i, goal, REACH)
+            if self.state.rounds >= goal or (i < end and not self._learn_alone(x, y, w, i)):
+                return i
+            i += i < end
+            if i == len(y):
                 return i
             let_in()
-
-    def _advance(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
-        """Learn rows as `_pass` does, all that can be learnt without overflow."""
-        while True:
-            i = self._pass(x, y, w, i, goal, REACH)
-            if i == len(y) or self.state.rounds >= goal or not self._learn_alone(x, y, w, i):
-                return i
-            i += 1
 
     def _learn_alone(self, x: Rows, y: Any, w: Vector, i: int) -> bool:
         """Learn row i, unless a number overflows; returns whether it was learnt. If not, nothing is changed."""

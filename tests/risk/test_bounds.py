@@ -42,6 +42,7 @@ from lowregret.show.text import summary
 from lowregret.step import Constant
 from lowregret.stream.read import read
 from lowregret.train import train
+from lowregret.words import rounded_up
 
 
 def source(rng: Any, rows: int, noise: float = 0.2) -> tuple[Any, Any]:
@@ -99,7 +100,7 @@ def test_a_bound_of_a_loss_says_of_which_rows_it_speaks(loss: Any) -> None:
     assert best is not None
     row, label, outside = (best.details[name] for name in ("row", "label", "outside"))
     where = f"‖x‖ ≤ {row:.4g}" + (f" and |y| ≤ {label:.4g}" if isinstance(loss, Absolute) else "")
-    rest = f"of other rows, a share of at most {outside:.2g}, nothing is said"
+    rest = f"of other rows, a share of at most {rounded_up(outside, 2)}, nothing is said"
     assert best.statement == f"E[loss where {where}] ≤ (Σf_t(w_t) + M·D)/T; {rest}"
     assert best.to_json()["statement"] == best.statement
 

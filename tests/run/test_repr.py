@@ -30,6 +30,7 @@ from lowregret.experts import AdaHedge, BoxHedge, ExpertMixture, Specialists
 from lowregret.learner import Gaussian
 from lowregret.run import LinearRun
 from lowregret.run.begin import begin
+from lowregret.words import rounded_up
 
 X = np.random.default_rng(3).normal(size=(20, 3))
 Y = np.sign(X[:, 0])
@@ -82,7 +83,7 @@ def test_the_figures_are_those_of_the_run() -> None:
 
 def regret(run: LinearRun) -> str:
     assert run.certificate.linear_regret is not None
-    return f"{run.certificate.linear_regret:.4g}"
+    return rounded_up(run.certificate.linear_regret, 4)
 
 
 def test_what_would_cost_much_or_is_not_known_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
