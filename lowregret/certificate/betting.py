@@ -75,10 +75,11 @@ def kt_exact(e: Evidence) -> float:
 
 
 def kt_terms(e: Evidence) -> float:
-    """The size of what L·Σ_j(ε + F*(u)) is a difference of, each by a logarithm of up to n·ln n: L·Σ_j(ε + |u|n)"""
+    """The size of what L·Σ_j(ε + F*(u)) is a difference of, by logarithms of up to ln ε + n·ln n: L·Σ_j(ε + |u|n)"""
     rule, n = _kt(e), columns(e)[:, int(COUNT)]
     most = e.comparator.reach(math.inf, e.dimension)
-    return rule.clip * float(np.sum((rule.wealth + np.where(n > 0, most * n, 0.0)) * (1 + n * np.log(n + 2))))
+    logs = 1 + abs(math.log(rule.wealth / math.pi)) + n * np.log(n + 2)
+    return rule.clip * float(np.sum((rule.wealth + np.where(n > 0, most * n, 0.0)) * logs))
 
 
 def kt_closed(e: Evidence) -> float:

@@ -17,7 +17,7 @@ from lowregret.domain import Box, Point
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import Affine, Hinge, Logistic, MultiHinge, MultiLoss, PerceptronLoss, Softmax, Square
-from lowregret.rule import AdaGrad
+from lowregret.rule import KT, AdaGrad
 from lowregret.run.begin import begin
 
 NAMES = ["a", "b", "c"]
@@ -82,6 +82,13 @@ def test_rows_whose_squares_vanish() -> None:
     """AdaGrad's bound is a sum of squares: it was 0, and less than the regret, where rows weigh less than 10⁻¹⁶²."""
     learner = Linear(Square(), AdaGrad(0.5, Box(-1.0, 0.4)))
     run = train(learner, [[1.0], [-0.3]], [-1.0, 1.0], [1e-170, 2e-170], compiled=False)
+    assert all(c.premises_hold and c.holds for c in run.certificates)
+
+
+@pytest.mark.parametrize("wealth", [3.1916144920004964e-09, 3e-40, 7e-100])
+def test_bets_of_little_wealth(wealth: float) -> None:
+    """Wealth is the exponential of a logarithm, whose size is in what rounding may hide."""
+    run = train(Linear(Square(), KT(3.876618780078287e-07, wealth)), np.ones((1, 4)), [0.0], compiled=False)
     assert all(c.premises_hold and c.holds for c in run.certificates)
 
 
