@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.exact import Exact, exact_loss, exact_multi_loss, inner, points_of
+from benchmarks.exact import DIGITS, Exact, exact_loss, exact_multi_loss, inner, points_of
 from benchmarks.nasty import Draw, size, some_eager, some_label, some_lazy, some_learner, some_row, some_set
 from lowregret import load, train, zoo
 from lowregret.certificate import Certificate
@@ -165,7 +165,7 @@ def check_regret(r: Draw, run: Any, learner: Linear, rows: Rows) -> None:
         rows = replace(rows, scores=run.scores.tolist())
         fixed = [Fraction(float(a + b)) - Fraction(float(b)) for a, b in zip(u, centre, strict=True)]
         true = exact_regret(learner, rows, fixed, len(rows.y))
-        slack = 1e-9 * (abs(run.loss) + abs(run.loss - told)) + 1e-300
+        slack = 1e-9 * (abs(run.loss) + abs(run.loss - told)) + 10.0 ** (10 - DIGITS)
         require(abs(Fraction(told) - true) <= Fraction(slack), f"regret({u}) is {told!r}, by more than {slack} not so")
 
 
