@@ -3,8 +3,9 @@
 Learners of randomly chosen parts and options learn rows that are chosen to be nasty, some of them against the weights
 of the moment. The regret is then computed from the scores that were announced, in exact arithmetic, against corners
 and random points of the set of comparators: wherever premises hold, it must not exceed what the certificate proves.
-Figures must be those of a slow loop, and the same rows in batches, sparse, through a file, with rows in between that
-are refused, must leave the same bits. Parts run interpreted, so that every run may have parts of its own.
+Figures and the regret against a fixed u must be those of a slow loop, and the same rows in batches, sparse, through a
+file, with rows in between that are refused, must leave the same bits. Parts run interpreted, so that every run may have
+parts of its own; a few learners with other numbers in each run are compiled, and must do the same as interpreted.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import math
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.exact import Exact, exact_loss, exact_multi_loss, inner, points_of
+from benchmarks.exact import DIGITS, Exact, exact_loss, exact_multi_loss, inner, points_of
 from benchmarks.nasty import Draw, size, some_eager, some_label, some_lazy, some_learner, some_row, some_set
 from lowregret import load, train, zoo
 from lowregret.certificate import Certificate
@@ -32,7 +33,19 @@ from lowregret.errors import DivergedError, LowRegretError
 from lowregret.learner.kernel_perceptron import Polynomial
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import MultiHinge, OnMistakes, PerceptronLoss, Softmax
+from lowregret.loss import (
+    Absolute,
+    Affine,
+    EpsilonInsensitive,
+    Hinge,
+    Logistic,
+    MultiHinge,
+    OnMistakes,
+    PerceptronLoss,
+    Softmax,
+    Square,
+)
+from lowregret.output import Average
 from lowregret.rule import AdaGrad, FreeGrad, FTRLProximal
 from lowregret.run import doubling
 from lowregret.run.begin import begin
@@ -57,9 +70,9 @@ class Rows:
     iterates: list[Any] = field(default_factory=list)
 
 
-def learn_one_by_one(r: Draw, run: Any, learner: Linear, features: int, count: int, late: bool) -> Rows:
-    """Learn rows, each chosen when the weights are known; those that are refused are left out."""
-    rows, scale = Rows(), r.choice([1.0, size(r), size(r), 10 ** r.uniform(-140, 60)])
+def learn_one_by_one(r: Draw, run: Any, learner: Linear, features: int, count: int, late: bool, gaps: bool) -> Rows:
+    """Learn rows, each chosen when the weights are known, with `gaps` without zeros; those refused are left out."""
+    rows, scale = Rows(), r.choice([1.0, size(r), size(r), 10 ** r.uniform(-175, 60)])
     for _ in range(count):
         w = np.zeros(run.state.dimension)
         run.learner.rule.point(run.state, w)
@@ -68,7 +81,7 @@ def learn_one_by_one(r: Draw, run: Any, learner: Linear, features: int, count: i
         weight = 1.0 if late else r.choice([1.0, 1.0, 1.0, 0.0, 0.5, 3.0, 1e-20, 1e12])
         refused: Any = () if late else LowRegretError  # a late answer may be that of another row
         with suppress(refused), np.errstate(all="ignore"):
-            run.learn([x], [label], [weight])
+            run.learn(sparse.csr_array([x]) if gaps else [x], [label], [weight])
             rows.x.append(x)
             rows.y.append(label)
             rows.weights.append(weight)
@@ -138,6 +151,24 @@ def check_figures(run: Any, learner: Linear, rows: Rows, blocks: bool) -> None:
         require(math.isclose(run.wrong, wrong, rel_tol=1e-12), f"mistakes weigh {run.wrong!r}, not {wrong!r}")
 
 
+def check_regret(r: Draw, run: Any, learner: Linear, rows: Rows) -> None:
+    """Compare the regret against a fixed u with exact arithmetic, but for rounding."""
+    if not rows.y:
+        return
+    run.learn(np.array(rows.x), rows.y, rows.weights)
+    u = [r.gauss(0, 1) * r.choice([0.0, 1.0, size(r)]) for _ in range(run.state.dimension)]
+    centre = learner.centre.w if learner.centred() else np.zeros(len(u))
+    with suppress(LowRegretError):  # losses of u may be no numbers
+        told = run.regret(np.array(u) + centre, np.array(rows.x), rows.y, rows.weights)
+        if not math.isfinite(told):
+            return
+        rows = replace(rows, scores=run.scores.tolist())
+        fixed = [Fraction(float(a + b)) - Fraction(float(b)) for a, b in zip(u, centre, strict=True)]
+        true = exact_regret(learner, rows, fixed, len(rows.y))
+        slack = 1e-9 * (abs(run.loss) + abs(run.loss - told)) + 10.0 ** (10 - DIGITS)
+        require(abs(Fraction(told) - true) <= Fraction(slack), f"regret({u}) is {told!r}, by more than {slack} not so")
+
+
 def check_bits(r: Draw, run: Any, again: Any, rows: Rows, features: int, folder: Path) -> None:
     """Learn the same rows in batches, sparse and through files, with refused ones in between: all bits are the same."""
     at, thin = 0, r.random() < 0.5
@@ -190,17 +221,44 @@ def fuzz_linear(r: Draw, folder: Path, told: list[Any]) -> int:
 
     run = begun()
     told += [learner, how, kind]
-    rows = learn_one_by_one(r, run, learner, features, r.choice([1, 3, 10, 40]), "delay" in how)
+    gaps = r.random() < 0.2
+    rows = learn_one_by_one(r, run, learner, features, r.choice([1, 3, 10, 40]), "delay" in how, gaps)
     told.append(rows)
     claims = 0
     if "delay" not in how:
         check_figures(run, learner, rows, kind == "blocks")
-        check_bits(r, run, begun(), rows, features, folder)
+        if not gaps:  # the sums of a row are made in other portions
+            check_bits(r, run, begun(), rows, features, folder)
+        if kind == "plain":
+            check_regret(r, begin(learner, features, **how), learner, rows)
     points = points_of(r, run.comparator, run.state.dimension, None if "certify" in how else run.state.theta)
     answered = len(rows.y) - getattr(run, "pending", 0)
     if not (isinstance(learner.loss, OnMistakes) and "delay" in how):
         claims = check_certificates(run.certificates, lambda u: exact_regret(learner, rows, u, answered), points)
     return claims
+
+
+COMPILED: list[Callable[[float], Linear]] = [
+    lambda eta: zoo.ogd(Hinge(), eta, Average()),
+    lambda eta: zoo.ogd_eager(Logistic(), eta, 0.5),
+    lambda eta: zoo.adagrad(Square(), eta),
+    lambda eta: zoo.pnorm(Absolute(), eta, 3.0, Average()),
+    lambda eta: zoo.eg(Affine(Hinge(), eta, 1 / eta), 0.1, 2.0),
+    lambda eta: zoo.ogd_lazy(EpsilonInsensitive(eta), 0.1, 1.0),
+]
+
+
+def fuzz_compiled(r: Draw, folder: Path, told: list[Any]) -> int:
+    """One of a few learners, compiled, with numbers of its own: it does the same as interpreted."""
+    features, learner = r.randint(1, 9), r.choice(COMPILED)(size(r))
+    run, again = begin(learner, features, compiled=False), begin(learner, features)
+    told.append(learner)
+    rows = learn_one_by_one(r, run, learner, features, r.choice([1, 5, 30]), False, False)
+    told.append(rows)
+    check_figures(run, learner, rows, False)
+    check_bits(r, run, again, rows, features, folder)
+    points = points_of(r, run.comparator, run.state.dimension, run.state.theta)
+    return check_certificates(run.certificates, lambda u: exact_regret(learner, rows, u, len(rows.y)), points)
 
 
 def fuzz_classes(r: Draw, folder: Path, told: list[Any]) -> int:
@@ -212,7 +270,8 @@ def fuzz_classes(r: Draw, folder: Path, told: list[Any]) -> int:
     how: dict[str, Any] = {"compiled": False} | ({"delay": r.randint(0, 3)} if r.random() < 0.3 else {})
     run, again = begin(learner, features, names, **how), begin(learner, features, names, **how)
     told += [learner, how]
-    scale, x, y, weights, scores = size(r), list[Any](), list[str](), list[float](), list[Any]()
+    scale = r.choice([size(r), size(r), 10 ** r.uniform(15, 19)])
+    x, y, weights, scores = list[Any](), list[str](), list[float](), list[Any]()
     for _ in range(r.choice([1, 5, 25])):
         row, label, weight = some_row(r, x, run.point.ravel(), scale, features), r.choice(names), r.choice([1.0, 2.0])
         run.keep_scores = True
@@ -259,16 +318,18 @@ KINDS: dict[str, Callable[[Draw, Path, list[Any]], int]] = {
     "linear": fuzz_linear,
     "classes": fuzz_classes,
     "kernel": fuzz_kernel,
+    "compiled": fuzz_compiled,
 }
+INTERPRETED = ["linear"] * 6 + ["classes", "kernel"]
 
 
-def fuzzed(runs: int, seed: int) -> Iterator[tuple[int, int]]:
+def fuzzed(runs: int, seed: int, kinds: Sequence[str] = INTERPRETED) -> Iterator[tuple[int, int]]:
     """The seed and the number of claims checked, of each run; a `Falsehood` tells how to see it again."""
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
         for k in range(seed, seed + runs):
             r, told = Draw(k), list[Any]()
             try:
-                yield k, KINDS[r.choice(["linear"] * 6 + ["classes", "kernel"])](r, Path(folder), told)
+                yield k, KINDS[r.choice(kinds)](r, Path(folder), told)
             except LowRegretError:
                 yield k, 0  # parts that do not fit together
             except Exception as found:  # a falsehood, or an error that is not the package's own
@@ -283,7 +344,7 @@ def main() -> None:
     options = parser.parse_args()
     claims, begin_at = 0, time.perf_counter()
     try:
-        for done, (_, more) in enumerate(fuzzed(options.runs, options.seed), 1):
+        for done, (_, more) in enumerate(fuzzed(options.runs, options.seed, [*INTERPRETED, "compiled"]), 1):
             claims += more
             if done % 200 == 0 or done == options.runs:
                 print(f"{done} runs, {claims} claims in {time.perf_counter() - begin_at:.0f} s", flush=True)

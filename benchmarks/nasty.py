@@ -67,7 +67,8 @@ def some_loss(r: Draw) -> Loss:
     hinge = Hinge(r.choice([1.0, 1.0, 0.0, size(r)]))
     losses: list[Loss] = [Square(), Absolute(), Quantile(r.uniform(0.01, 0.99)), Huber(size(r)), Poisson(), Cost()]
     losses += [EpsilonInsensitive(r.choice([0.0, size(r)])), hinge, SquaredHinge(), Logistic(), OnMistakes(Hinge())]
-    return r.choice([*losses, Affine(r.choice([hinge, Logistic()]), r.choice([-2.0, size(r)]), r.uniform(-1, 1))])
+    offset = r.choice([r.uniform(-1, 1), r.uniform(-1, 1), 10 ** r.uniform(0, 17)])
+    return r.choice([*losses, Affine(r.choice([hinge, Logistic()]), r.choice([-2.0, size(r)]), offset)])
 
 
 def some_set(r: Draw, d: int) -> Domain:

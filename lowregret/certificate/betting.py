@@ -75,12 +75,12 @@ def kt_exact(e: Evidence) -> float:
 
 
 def kt_terms(e: Evidence) -> float:
-    """The size of what L·Σ_j(ε + F*(u)) is a difference of, each by a logarithm of up to n·ln n: L·Σ_j(ε + |u|n)"""
+    """The size of what L·Σ_j(ε + F*(u)) is a difference of, by logarithms of up to ln ε + n·ln n: L·Σ_j(ε + |u|n)"""
     rule, n = _kt(e), columns(e)[:, int(COUNT)]
     most = e.comparator.reach(math.inf, e.dimension)
-    coins = n[n > 0]
-    tossed = np.sum((rule.wealth + most * coins) * (1 + coins * np.log(coins + 2)))
-    return rule.clip * (rule.wealth * (n.size - coins.size) + float(tossed))
+    coins, log = n[n > 0], 1 + abs(math.log(rule.wealth / math.pi))
+    tossed = np.sum((rule.wealth + most * coins) * (log + coins * np.log(coins + 2)))
+    return rule.clip * (rule.wealth * log * (n.size - coins.size) + float(tossed))
 
 
 def kt_closed(e: Evidence) -> float:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lowregret.certificate.evidence import Evidence
 
 EXTRA = 16  # operations that a term itself takes, beside those along the row
+VANISHING = 2 * math.sqrt(float_info.min)  # sub-gradients below it have squares that lack digits, or are 0
 PAST = 32.0  # times the longest iterate since its norm was computed afresh: that happens when it falls to a 32nd
 
 
@@ -48,6 +49,7 @@ def rounding(e: Evidence) -> float:
 def of_bound(e: Evidence, bound: float) -> float:
     """By how much the linearised regret of a run, or its bound, may be less than if its sums were exact."""
     share = e.rounding / max(e.importance, 1.0) if e.learner.rule.schedule().weighted() else e.rounding
+    share += _vanished(e)
     return share + drift(e) + EPSILON * e.rounds * abs(bound) if bound < math.inf else share
 
 
@@ -62,6 +64,12 @@ def drift(e: Evidence) -> float:
         return 0.0
     own = min(_longest(e), _farthest(e)) * _slopes(e)
     return EPSILON * min(e.rounds, REFRESH) / (2 * COLLAPSE) * own
+
+
+def _vanished(e: Evidence) -> float:
+    """The most that sub-gradients may have cost whose squares are too small to be numbers: no bound knows of them."""
+    farthest = _comparator(e) + min(_longest(e), _farthest(e))
+    return e.rounds * e.dimension * VANISHING * farthest if farthest < math.inf else 0.0
 
 
 def _slopes(e: Evidence) -> float:

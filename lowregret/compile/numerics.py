@@ -15,6 +15,7 @@ _LOG_MAX = math.log(sys.float_info.max) - 1e-9
 ROOT_STEPS = 60  # far more than Newton's method needs
 TOLERANCE = 1e-9  # of what is compared, never of 1: nobody knows the units
 EPSILON = 2.0**-53  # by how much a number may be off, relative to it, after one operation
+_SPLIT = 2.0**27 + 1.0  # times a number, less what that adds: its upper 26 bits
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -52,6 +53,23 @@ def difference_error(a: float, b: float, r: float) -> float:
     moved = r - a
     error = (a - (r - moved)) - (b + moved)
     return error if abs(error) < math.inf else 0.0
+
+
+@kernel
+def product_error(a: float, b: float, r: float) -> float:
+    """The exact difference a·b − r, where r is a·b rounded (Dekker); 0 where that overflows or underflows."""
+    a_high, b_high = _SPLIT * a, _SPLIT * b
+    a_high, b_high = a_high - (a_high - a), b_high - (b_high - b)
+    a_low, b_low = a - a_high, b - b_high
+    error = a_low * b_low - (((r - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    return error if abs(error) < math.inf else 0.0
+
+
+@kernel
+def margin_gap(cost: float, own: float, other: float) -> float:
+    """cost − (own − other), of the right sign however large the two scores are."""
+    r = other - own
+    return (cost + r) + difference_error(other, own, r)
 
 
 @kernel

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowregret.compile.numerics import margin_gap
 from lowregret.errors import PartError
 from lowregret.loss.base import Margin, NamedLoss
 from lowregret.loss.margin import Logistic
@@ -49,7 +50,7 @@ class PerceptronLoss(MultiLoss):
 
     def at(self, scores: Cells, known: int, guess: int, y: int, slopes: Cells) -> float:
         clear(slopes, known)
-        gap = 1.0 - scores[y] + scores[guess] if guess >= 0 and guess != y else 0.0
+        gap = margin_gap(1.0, scores[y], scores[guess]) if guess >= 0 and guess != y else 0.0
         if gap > 0.0:
             slopes[guess], slopes[y] = 1.0, -1.0
         return max(gap, 0.0)
@@ -70,7 +71,7 @@ class MultiHinge(MultiLoss):
         value, worst = 0.0, y
         for other in range(known):
             if other != y:
-                gap = self.cost(y, other) - scores[y] + scores[other]
+                gap = margin_gap(self.cost(y, other), scores[y], scores[other])
                 if gap > value:
                     value, worst = gap, other
         if worst != y:
@@ -121,7 +122,7 @@ class Softmax(MultiLoss):
         for label in range(known):
             slopes[label] /= total
         slopes[y] -= 1.0
-        return math.log(total) + top - scores[y]
+        return math.log(total) + (top - scores[y])  # the other way round, large scores would swallow the logarithm
 
     def probabilities(self, scores: Vector) -> Vector:
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))

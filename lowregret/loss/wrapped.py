@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from lowregret.compile.numerics import difference_error, product_error
 from lowregret.loss.base import Margin
 from lowregret.loss.margin import Hinge
 from lowregret.types import Vector
@@ -31,7 +34,20 @@ class Affine(Margin):
 
     def at(self, p: float, y: float) -> tuple[float, float]:
         value, slope = self.loss.at(self.shifted(p), y)
+        if slope == 0.0:
+            value, slope = self.unrounded(p, y)
         return value, self.slope * slope
+
+    def unrounded(self, p: float, y: float) -> tuple[float, float]:
+        """Value and slope of the inner loss at slope·p + offset, which rounding may have moved to where it is flat."""
+        scaled, shifted = self.slope * p, self.shifted(p)
+        error = product_error(self.slope, p, scaled) + difference_error(scaled, -self.offset, shifted)
+        near = shifted + error
+        rest = difference_error(shifted, -error, near)
+        value, slope = self.loss.at(near, y)
+        if slope == 0.0 and rest != 0.0:
+            _, slope = self.loss.at(float(np.nextafter(near, math.copysign(math.inf, rest))), y)
+        return value + slope * rest, slope
 
     def conjugate(self, a: float, y: float) -> float:
         """ℓ*(a/slope) − offset·a/slope"""
@@ -40,6 +56,8 @@ class Affine(Margin):
 
     def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
         slope, bend = self.loss.envelope(self.shifted(p), y, self.slope * self.slope * mu)
+        if slope == 0.0 and mu == 0.0:
+            slope = self.unrounded(p, y)[1]
         return self.slope * slope, self.slope * self.slope * bend
 
     def offsets(self, y: float) -> tuple[float, float]:

@@ -143,8 +143,8 @@ class COCOB(Betting):
         h = s.table[at + BOUND]
         if h == 0.0:
             return 0.0
-        share = s.table[at] / (h * max(s.table[at + TRAVELLED] + h, self.alpha * h))
-        return share * (h + s.table[at + REWARD])
+        share = s.table[at] / h / max(s.table[at + TRAVELLED] / h + 1.0, self.alpha)  # h² may be no number
+        return share * (1.0 + s.table[at + REWARD] / h)
 
     def bet(self, s: State, at: Index, g: float, w: float) -> float:
         s.table[at + BOUND] = max(s.table[at + BOUND], abs(g))

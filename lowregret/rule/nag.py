@@ -36,7 +36,8 @@ class NAG(PerCoordinate):
 
     def metric(self, s: State, j: Index, x: float) -> float:
         size = max(s.table[cell(j, 4) + LARGEST_SEEN], abs(x))
-        return 1.0 / size / size if size > 0.0 else 0.0
+        weight = 1.0 / size / size if size > 0.0 else 0.0
+        return weight if weight < math.inf else 0.0  # where squares are 0, features do not count
 
     def needs_loss(self) -> bool:
         return True

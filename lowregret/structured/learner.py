@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import margin_gap
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Cost
 from lowregret.output import Last, Output
@@ -132,7 +133,7 @@ class Ranking(Task):
             if j != chosen:
                 if not scratch.floats[j] < own:
                     position += 1
-                if own - scratch.floats[j] < 1.0:
+                if margin_gap(1.0, own, scratch.floats[j]) > 0.0:
                     near += 1
                     add_row(scratch, data.rows, begin + j, 1, 0, 1.0)
         if near > 0:

@@ -1,0 +1,118 @@
+"""What is proved where numbers are so large that others vanish beside them, or so small that their squares do."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.exact import Exact, exact_loss, exact_multi_loss, inner
+from lowregret import train, zoo
+from lowregret.compile.call import call
+from lowregret.compile.kernel import kernel
+from lowregret.domain import Box, Point
+from lowregret.learner.linear import Linear
+from lowregret.learner.multiclass import Multiclass
+from lowregret.loss import Affine, Hinge, Logistic, MultiHinge, MultiLoss, PerceptronLoss, Softmax, Square
+from lowregret.rule import KT, AdaGrad
+from lowregret.run.begin import begin
+
+NAMES = ["a", "b", "c"]
+FAR = 2.0**54
+
+
+def exactly(numbers: Any) -> Exact:
+    return [Fraction(float(v)) for v in numbers]
+
+
+@pytest.mark.parametrize("loss", [MultiHinge(), PerceptronLoss(), Softmax()], ids=lambda loss: type(loss).__name__)
+def test_two_classes_whose_scores_are_large_and_the_same(loss: MultiLoss) -> None:
+    """The margin of 1, or ln 2, was lost beside scores of 10¹⁷, and neither loss nor slope was left."""
+    slopes = np.zeros(3)
+    scores = np.array([8 * FAR, 8 * FAR, -16 * FAR])
+    own = exactly(scores)
+    value = loss.at(scores, 3, 0, 1, slopes)
+    assert value == pytest.approx(float(exact_multi_loss(loss, own, 1, own)), rel=1e-15)
+    assert slopes.tolist() == [0.5, -0.5, 0.0] if isinstance(loss, Softmax) else [1.0, -1.0, 0.0]
+
+
+def test_regret_of_large_scores_that_are_the_same() -> None:
+    """Classes a and b are learnt so that the third row has the same score in both; u = 0 but for 1e-15 settles it."""
+    rows, labels, u = [[1.0, 0.0], [0.125, 1.0], [-8 * FAR, -7 * FAR]], ["c", "c", "b"], np.zeros(6)
+    u[1] = -1e-15
+    learner = Multiclass(MultiHinge(), zoo.ogd(Hinge(), 1.0).rule)
+    run = begin(learner, 2, NAMES, compiled=False, comparator=Point(u))
+    run.keep_scores = True
+    run.learn(rows, labels)
+    regret, fixed = Fraction(0), exactly(u)
+    for x, label, scores in zip(rows, labels, run.scores, strict=True):
+        mine, theirs = exactly(scores), [inner(exactly(x), fixed[k::3]) for k in range(3)]
+        y = NAMES.index(label)
+        regret += exact_multi_loss(learner.loss, mine, y, mine) - exact_multi_loss(learner.loss, theirs, y, mine)
+    assert float(regret) == 0.875
+    assert all(regret <= Fraction(c.proved) for c in run.certificates if c.holds and math.isfinite(c.proved))
+
+
+@pytest.mark.parametrize(
+    ("loss", "p"),
+    [
+        (Affine(Hinge(), 1.0, 1e16), 2.5 - 1e16),
+        (Affine(Hinge(1e16), 1.0, 1.0), 1e16 - 2.0),
+        (Affine(Hinge(), -0.1, 0.0), -10.0),
+        (Affine(Hinge(), 1.0, 1e-17), math.nextafter(1.0, 0.0)),
+        (Affine(Affine(Hinge(), 1.0, 1e-17), 1.0, 0.0), math.nextafter(1.0, 0.0)),
+        (Affine(Hinge(), 0.3, 0.7), 1.0),
+        (Affine(Hinge(0.0), 3.0, -1e16), 1e16 / 3),
+    ],
+)
+@pytest.mark.parametrize("steps", range(-3, 4))
+def test_scores_that_are_moved_to_a_kink(loss: Affine, p: float, steps: int) -> None:
+    """slope·p + offset was rounded to where the hinge is flat, though it lies before."""
+    for _ in range(abs(steps)):
+        p = math.nextafter(p, math.copysign(math.inf, steps))
+    value, slope = loss.at(p, 1.0)
+    exact = exact_loss(loss, Fraction(p), Fraction(1), Fraction(p))
+    assert exact == 0 or (slope == -loss.slope and value > 0)
+
+
+def test_rows_whose_squares_vanish() -> None:
+    """AdaGrad's bound is a sum of squares: it was 0, and less than the regret, where rows weigh less than 10⁻¹⁶²."""
+    learner = Linear(Square(), AdaGrad(0.5, Box(-1.0, 0.4)))
+    run = train(learner, [[1.0], [-0.3]], [-1.0, 1.0], [1e-170, 2e-170], compiled=False)
+    assert all(c.premises_hold and c.holds for c in run.certificates)
+
+
+@pytest.mark.parametrize("wealth", [3.1916144920004964e-09, 3e-40, 7e-100])
+def test_bets_of_little_wealth(wealth: float) -> None:
+    """Wealth is the exponential of a logarithm, whose size is in what rounding may hide."""
+    run = train(Linear(Square(), KT(3.876618780078287e-07, wealth)), np.ones((1, 4)), [0.0], compiled=False)
+    assert all(c.premises_hold and c.holds for c in run.certificates)
+
+
+@pytest.mark.parametrize("learner", [zoo.cocob(Hinge()), zoo.nag(Logistic())], ids=["cocob", "nag"])
+def test_features_in_small_units(learner: Linear) -> None:
+    """COCOB divided by a square that vanished and had infinite weights, NAG multiplied with its inverse."""
+    rows = np.array([[1e-170, 1.0], [0.0, 1.0], [1e-170, 0.5], [1e-170, -1.0]])
+    run = train(learner, rows, [1.0, -1.0, 1.0, -1.0], compiled=False)
+    assert np.isfinite(run.weights).all()
+    assert run.weights[1] != 0.0
+
+
+@kernel
+def judge_all(loss: Affine, p: Any, found: Any) -> None:
+    for i in range(p.size):
+        found[0, i], found[1, i] = loss.at(p[i], 1.0)
+
+
+def test_scores_that_are_moved_to_a_kink_compiled() -> None:
+    rng = np.random.default_rng(3)
+    loss = Affine(Hinge(), 0.3, 1e5)
+    p = (1.0 - 1e5) / 0.3 + np.arange(-50, 50) * 2.0**-35 + rng.choice([0.0, 2.0**-36], 100)
+    compiled, interpreted = np.zeros((2, 100)), np.zeros((2, 100))
+    call(judge_all, True, loss, p, compiled)
+    call(judge_all, False, loss, p, interpreted)
+    assert compiled.tobytes() == interpreted.tobytes()
+    assert 0 < np.count_nonzero(compiled[1]) < 100
