@@ -206,7 +206,8 @@ def _cheapest(o: Objective) -> Solution:
     if not math.isfinite(found.value):
         raise PartError("the least cost overflows: scale the features, the costs or the set")
     gap = max(found.value - bound, 0.0) if bound < math.inf else math.inf
-    return found._replace(gap=gap, rounding=rounding if rounding < math.inf else math.inf)
+    rounding = rounding if rounding < math.inf else math.inf
+    return found._replace(gap=max(gap, rounding), rounding=rounding)
 
 
 def _search(o: Objective, tolerance: float, report: Report, one: float) -> Incumbent:

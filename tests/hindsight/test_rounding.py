@@ -38,6 +38,13 @@ def test_no_answer_is_false(seed: int) -> None:
     assert said is None, case
 
 
+@pytest.mark.parametrize("seed", [48, 49, 50, 51])
+def test_no_answer_of_many_columns_is_false(seed: int) -> None:
+    """The rounding of linear costs was more than their gap in the first of them."""
+    case, said, _ = attack(seed, wide=True)
+    assert said is None, case
+
+
 def test_the_only_point_of_a_set_loses_what_it_loses() -> None:
     """0.1 + 0.2 − 0.3 is no exact 0."""
     x = np.array([[0.1e17, 0.2e17, -0.3e17 - 4.0]])
