@@ -1,10 +1,10 @@
 """How often statements on errors fail where they are nearly tight: python -m benchmarks.risk_kinds [--runs 300]
 
 All rows are x = 1, with a label that is −1 with probability q. A model errs with probability q or 1 − q, by what it
-says of x, so the mean error of the models that scored a run's rows is known exactly from its scores, whatever kind of run it
-is. Runs are asked often: a statement that holds at any time has failed if it ever did, others are judged at the end.
-With q·T of some units and δ up to a half, a constant that is too small shows. Ends with an error if a statement fails
-more often than chance allows.
+says of x, so the mean error of the models that scored a run's rows is known exactly from its scores, whatever kind of
+run it is. Runs are asked often: a statement that holds at any time has failed if it ever did, others are judged at the
+end. With q·T of some units and δ up to a half, a constant that is too small shows. Ends with an error if a statement
+fails more often than chance allows.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def measure(name: str, q: float, runs: int, rng: np.random.Generator) -> bool:
         for key, failed in failures(name, q, rng).items():
             found.setdefault(key, []).append(failed)
     kept = True
-    for (statement, delta), failed in found.items():
-        fine = sum(failed) <= binom.ppf(1 - SURE, len(failed), delta)
+    for (statement, delta), outcomes in found.items():
+        fine = bool(sum(outcomes) <= binom.ppf(1 - SURE, len(outcomes), delta))
         kept &= fine
-        told = f"{name}, q = {q:.4f}, δ = {delta}: {statement} fails in {np.mean(failed):.1%} of {len(failed)} runs"
+        told = f"{name}, q = {q:.4f}, δ = {delta}: {statement} fails in {np.mean(outcomes):.1%} of {len(outcomes)} runs"
         print(told + ("" if fine else ": too often"), flush=True)
     return kept
 
