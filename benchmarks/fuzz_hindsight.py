@@ -1,11 +1,12 @@
 """The best fixed choice in hindsight under attack: random losses and sets, nasty rows, answers checked with 120 digits.
 
-    python -m benchmarks.fuzz_hindsight --runs 2000 --seed 0
+    python -m benchmarks.fuzz_hindsight --runs 2000 --seed 0 [--wide] [--compiled]
 
+`--wide`: few sparse rows of more columns than Newton's method takes, in a ball or with a ridge: the other methods.
 Of each answer it is checked, with numbers as they are stored and sums, logarithms and powers of e of 120 digits, that
 
 - the point lies in the set,
-- `value` is what the point loses, up to the gap, of which rounding is a part, and 1e-15 of what is summed,
+- `value` is what the point loses, up to `rounding`, a part of the gap, and 1e-15 of what is summed,
 - no other point loses less than `value` − `gap`: better ones on lines from it, corners of the set, points at random,
   and what an independent solver finds,
 
@@ -29,12 +30,14 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from benchmarks.many_digits import Exact, exact, loss_at, total
 from lowregret.convex.minimise import Solution
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Orthant, Reals, Simplex
 from lowregret.errors import LowRegretError
 from lowregret.hindsight import best_in_hindsight
+from lowregret.hindsight.newton import DENSE
 from lowregret.loss import (
     Absolute,
     Affine,
@@ -59,7 +62,7 @@ SCALES = (1.0, 1.0, 1.0, 1.0, 1e-3, 1e3, 1e-8, 1e8, 1e15, 1e-15, 1e100, 1e-100, 
 NEAR = Decimal("1e-15")  # of what is summed: by how much a value may be off, besides its gap
 INSIDE = Decimal("1e-12")  # of the set's size: by how much a point may be outside
 TINY = Decimal("1e-300")  # what is no number of doubles
-POINTS, LINES, HALVINGS = 6, 6, 60
+POINTS, LINES, HALVINGS, CORNERS = 6, 6, 60, 5
 
 
 @dataclass(frozen=True)
@@ -148,15 +151,19 @@ def some_set(rng: np.random.Generator, d: int, ridge: float) -> Domain:
     return sets[int(rng.integers(len(sets)))]
 
 
-def some_case(rng: np.random.Generator) -> Case:
+def some_case(rng: np.random.Generator, wide: bool = False) -> Case:
     loss, n, d = some_loss(rng), int(rng.integers(1, 13)), int(rng.integers(1, 6))
+    d = DENSE + int(rng.integers(1, 200)) if wide else d
     x = some_rows(rng, n, d)
+    x *= rng.random((n, d)) < 5 * rng.random() / d if wide else 1.0
     x = np.abs(x) + 0.0 if isinstance(loss, LogWealth) else x
     y = some_labels(rng, loss, x)
     weights = [np.ones(n), np.ones(n), rng.random(n), 10.0 ** rng.integers(-9, 9, size=n), np.full(n, some_scale(rng))]
     c = weights[int(rng.integers(5))] * (rng.random(n) < (1.0 if rng.random() < 0.8 else 0.5))
     ridge = float(rng.choice([0.0, 0.0, some_scale(rng)]))
-    return Case(loss, x, y, c, some_set(rng, d, ridge), ridge, float(rng.choice([1e-4, 1e-6, 1e-9, 1e-14])))
+    ridge = max(ridge, 0.0 if rng.random() < 0.5 else some_scale(rng)) if wide else ridge
+    domain = some_set(rng, d, ridge) if not wide else Reals() if ridge else L2Ball(some_scale(rng))
+    return Case(loss, x, y, c, domain, ridge, float(rng.choice([1e-4, 1e-6, 1e-9, 1e-14])))
 
 
 # ---- the problem with many digits -----------------------------------------------------------------------------------
@@ -168,13 +175,13 @@ class Exactly:
     def __init__(self, case: Case) -> None:
         self.case = case
         used = case.c != 0
-        self.rows = [[Decimal(v) for v in row] for row in case.x[used].tolist()]
+        self.rows = [[(j, Decimal(v)) for j, v in enumerate(row) if v] for row in case.x[used].tolist()]
         self.labels = [Decimal(v) for v in case.y[used].tolist()]
         self.weights = [Decimal(v) for v in case.c[used].tolist()]
 
     def terms(self, u: Exact) -> Iterator[Decimal]:
         for row, y, c in zip(self.rows, self.labels, self.weights, strict=True):
-            yield c * loss_at(self.case.loss, total(a * b for a, b in zip(row, u, strict=True)), y)
+            yield c * loss_at(self.case.loss, total(a * u[j] for j, a in row), y)
         yield Decimal(self.case.ridge) / 2 * total(a * a for a in u)
 
     def value(self, u: Exact) -> Decimal:
@@ -220,7 +227,7 @@ def others(case: Case, w: Vector, rng: np.random.Generator) -> Iterator[Vector]:
         yield w + float(rng.choice([1e-15, 1e-9, 1e-3, 1.0, 10.0])) * size * rng.normal(size=d)
     for _ in range(2):
         yield reach * rng.normal(size=d)
-    for j in range(d):
+    for j in rng.permutation(d)[:CORNERS]:
         for sign in (-1.0, 1.0):
             yield sign * reach * np.eye(d)[j]
     with np.errstate(all="ignore"):
@@ -319,8 +326,8 @@ def falsehood(case: Case, found: Solution, rng: np.random.Generator) -> str | No
     if max(abs(a - b) for a, b in zip(u, w, strict=True)) > INSIDE * size:
         return f"the point {found.w.tolist()} is outside of the set"
     own, value, gap = o.value(w), Decimal(found.value), Decimal(found.gap)
-    if abs(own - value) > gap + NEAR * o.size(w) + TINY:
-        return f"value {found.value!r} (gap {found.gap:g}) is not {own:.20g}, what the point loses"
+    if abs(own - value) > Decimal(found.rounding) + NEAR * o.size(w) + TINY or found.rounding > found.gap:
+        return f"value {found.value!r} (rounding {found.rounding:g}) is not {own:.20g}, what the point loses"
     if gap == Decimal("Infinity"):
         return None
     least, best = o.value(u), u
@@ -339,14 +346,15 @@ def falsehood(case: Case, found: Solution, rng: np.random.Generator) -> str | No
     return None
 
 
-def attack(seed: int, compiled: bool = False) -> tuple[Case, str | None, float]:
+def attack(seed: int, compiled: bool = False, wide: bool = False) -> tuple[Case, str | None, float]:
     """One case: what it is, what was false about its answer, and the gap relative to 1 + |value| (NaN: refused)."""
     rng = np.random.default_rng(seed)
-    case = some_case(rng)
+    case = some_case(rng, wide)
+    x = csr_array(case.x) if wide and seed % 2 else case.x
     begin = time.monotonic()
     try:
         found = best_in_hindsight(
-            *(case.loss, case.x, case.y, case.domain, case.c, case.ridge),
+            *(case.loss, x, case.y, case.domain, case.c, case.ridge),
             tolerance=case.tolerance,
             seconds=SECONDS,
             compiled=compiled,
@@ -366,11 +374,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="the first; each case has one of its own")
+    parser.add_argument("--wide", action="store_true", help="more columns than Newton's method takes")
+    parser.add_argument("--compiled", action="store_true")
     parser.add_argument("--go-on", action="store_true", help="do not end at the first falsehood")
     arguments = parser.parse_args()
     gaps, false = [], 0
     for seed in range(arguments.seed, arguments.seed + arguments.runs):
-        case, said, gap = attack(seed)
+        case, said, gap = attack(seed, arguments.compiled, arguments.wide)
         gaps.append(gap)
         if said is not None:
             false += 1

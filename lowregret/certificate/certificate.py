@@ -36,7 +36,8 @@ class Certificate:
     regret (mistakes, weighted regret). `slack` is the exact distance between the two where the theorem gives it.
     `rounding` is how far sums of rounded numbers may fall short of what they stand for: the exact regret is at most
     `proved`, which has it added.
-    `hindsight` is the best comparator's loss with its solver's gap, `risk` a bound for data yet to come, if wanted.
+    `hindsight` is the best comparator's loss with its solver's gap and the rounding of `regret`, the difference between
+    the run's loss and that one; `risk` is a bound for data yet to come, if wanted.
     """
 
     id: str
@@ -55,10 +56,14 @@ class Certificate:
 
     @property
     def regret_interval(self) -> tuple[float, float] | None:
-        """Two numbers with the exact regret between them: the best comparator may be better than found, by the gap."""
+        """Two numbers with the exact regret between them.
+
+        The best comparator may be better than found, by the gap; and both sums are rounded.
+        """
         if self.regret is None or self.hindsight is None:
             return None
-        return self.regret, self.regret + self.hindsight["gap"]
+        off = self.hindsight["rounding"]
+        return self.regret - off, self.regret + self.hindsight["gap"] + off
 
     def rivals(self, best: bool = False) -> str:
         """The comparators, or the best of them, in words."""
@@ -91,7 +96,10 @@ class Certificate:
     @property
     def holds(self) -> bool:
         """Whether the premises hold and the measured numbers obey regret ≤ linear regret ≤ bound."""
-        chain = [x for x in (self.regret, self.linear_regret, self.bound) if x is not None]
+        regret = self.regret
+        if regret is not None and self.hindsight is not None:
+            regret -= self.hindsight["rounding"]
+        chain = [x for x in (regret, self.linear_regret, self.bound) if x is not None]
         ordered = all(at_most(a, b + self.rounding) for a, b in pairwise(chain))
         return self.premises_hold and ordered and not math.isnan(self.bound)
 

@@ -193,10 +193,10 @@ def tell_metrics(session: Served, metrics: Judged) -> list[str]:
         return _tell_confusion(metrics, session.run.classes.names)
     if not metrics.loss.classifies:
         told = metrics.to_json()
-        guess = metrics.spread
+        own, guess = ("beyond numbers" if v is None else f"{v:.4g}" for v in (told["rmse"], metrics.spread))
         return [
-            f"error      {told['mae']:.4g} on average (mean absolute), {told['rmse']:.4g} root mean square; "
-            f"always guessing the mean: {guess:.4g} root mean square"
+            f"error      {told['mae']:.4g} on average (mean absolute), {own} root mean square; "
+            f"always guessing the mean: {guess} root mean square"
         ]
     s, share, (up, down) = metrics.sums, metrics.positives, session.signs or SIGNS
     positives, negatives = s[POSITIVE_RIGHT] + s[POSITIVE_WRONG], s[NEGATIVE_RIGHT] + s[NEGATIVE_WRONG]

@@ -37,11 +37,15 @@ FAR = 1e6  # how far outside a set a point is projected from to find a nearly ex
 
 
 class Solution(NamedTuple):
-    """A point w of S with F(w) ≤ min_S F + gap; `value` is F(w), up to the rounding of the sum (`Sum.blur`)."""
+    """A point w of S with F(w) ≤ min_S F + gap; `value` is F(w), up to the rounding of the sum (`Sum.blur`).
+
+    Of the best fixed choice in hindsight `rounding` is known, a part of the gap: F(w) lies within it of `value`.
+    """
 
     w: Vector
     value: float
     gap: float
+    rounding: float = 0.0
 
 
 class Penalty(Protocol):
@@ -309,7 +313,8 @@ def _bundle(p: Penalty, total: Sum, start: Vector, tolerance: float, until: floa
                 if tried.value < best.value:
                     best = tried
                     model.hold(best.w)
-    return best._replace(gap=max(best.value - sure, 0.0) + total.blur(best.w))
+    rounding = total.blur(best.w)
+    return best._replace(gap=max(best.value - sure, 0.0) + rounding, rounding=rounding)
 
 
 def _search(p: Penalty, total: Sum, best: Solution, w: Vector, promised: float) -> list[Solution]:

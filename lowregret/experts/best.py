@@ -94,7 +94,8 @@ def least_deviations(loss: Loss, errors: Matrix, y: Vector) -> Solution:
     value = float(np.sum(c * np.where(e > 0, (1 - tau) * e, -tau * e)))
     prices = np.clip(-found.eqlin.marginals[:rounds], -c * tau, c * (1 - tau))
     terms = float((np.abs(errors).T @ (c * scale)).max())
-    return Solution(u, value, max(value - float((errors.T @ prices).min()), 0.0) + _off(errors, terms))
+    off = _off(errors, terms)
+    return Solution(u, value, max(value - float((errors.T @ prices).min()), 0.0) + off, off)
 
 
 def _stacked(above: Any, below: Any) -> Any:
@@ -110,8 +111,8 @@ def least_squares(errors: Matrix) -> Solution:
     slope = 2 * (a @ u)
     sizes = np.abs(errors) @ u
     terms = float(sizes @ sizes) + math.sqrt(float(np.max(np.diag(a)))) * float(np.linalg.norm(sizes))
-    gap = max(float(slope @ u - slope.min()), 0.0) + _off(errors, terms)
-    return Solution(u, float(np.sum((errors @ u) ** 2)), gap)
+    gap, off = max(float(slope @ u - slope.min()), 0.0), _off(errors, terms)
+    return Solution(u, float(np.sum((errors @ u) ** 2)), gap + off, off)
 
 
 def _off(errors: Matrix, terms: float) -> float:
@@ -140,7 +141,8 @@ def best_mixture(likely: Matrix) -> Solution:
         length = float(np.linalg.norm(ratio @ (target - u)))
         u = u + (target - u) / (1 + (length if length > 0.25 else 0.0))
     logs = np.log(likely @ u)
-    return Solution(u, float(-logs.sum()), gap + _off(likely, float(np.abs(logs).sum() + rise.max())))
+    off = _off(likely, float(np.abs(logs).sum() + rise.max()))
+    return Solution(u, float(-logs.sum()), gap + off, off)
 
 
 def quadratic_on_simplex(a: Matrix, b: Vector, start: Vector) -> Vector:

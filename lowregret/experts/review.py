@@ -82,7 +82,9 @@ class Review:
         found, best = self.mixture.certificate, self.combination
         if best is None or found.comparator.get("set") != "simplex" or not math.isfinite(best.value):
             return found
-        return replace(found, hindsight={"loss": best.value, "gap": best.gap}, regret=self.mixture.loss - best.value)
+        own = EPSILON * self.mixture.rounds * abs(self.mixture.loss)
+        told = {"loss": best.value, "gap": best.gap, "rounding": best.rounding + max(own, found.rounding)}
+        return replace(found, hindsight=told, regret=self.mixture.loss - best.value)
 
     def to_json(self) -> dict[str, Any]:
         """For `lowregret experts --json`."""

@@ -188,7 +188,8 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
         )
     with np.errstate(all="ignore"):
         hidden = o.hidden(best.point, o.scores(best.point))
-    return Solution(best.point, float(best.value), best.gap + hidden if hidden < math.inf else math.inf)
+    hidden = hidden if hidden < math.inf else math.inf  # nor is what is not a number known
+    return Solution(best.point, float(best.value), best.gap + hidden, hidden)
 
 
 def _cheapest(o: Objective) -> Solution:
@@ -201,9 +202,12 @@ def _cheapest(o: Objective) -> Solution:
         total.sigma = o.kappa
         found = minimise(FollowTheLeader(o.domain), total, np.zeros(o.dimension))
         bound = o.bound(o.y, costs)
+        rounding = o.blur(o.y, costs) + ROUNDING * abs(found.value)
     if not math.isfinite(found.value):
         raise PartError("the least cost overflows: scale the features, the costs or the set")
-    return found._replace(gap=max(found.value - bound, 0.0) if bound < math.inf else math.inf)
+    gap = max(found.value - bound, 0.0) if bound < math.inf else math.inf
+    rounding = rounding if rounding < math.inf else math.inf
+    return found._replace(gap=max(gap, rounding), rounding=rounding)
 
 
 def _search(o: Objective, tolerance: float, report: Report, one: float) -> Incumbent:

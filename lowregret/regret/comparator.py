@@ -91,7 +91,7 @@ class Weighted(Comparator):
         target = self.comparator
         if target is None or isinstance(target, Domain):
             domain = target or record.domain
-            u, _, gap = record.best(domain, c)
+            u, _, gap, _ = record.best(domain, c)
         else:
             u, gap = record.point(target), 0.0
             domain = Point(u)

@@ -96,7 +96,7 @@ def segments(record: Record, domain: Domain) -> tuple[Any, Any, dict[tuple[int, 
     points = {}
     for a in range(rounds):
         for b in range(a + 1, rounds + 1):
-            points[a, b], values[a, b], gaps[a, b] = record.best_within(domain, a, b)
+            points[a, b], values[a, b], gaps[a, b], _ = record.best_within(domain, a, b)
     return values, gaps, points
 
 

@@ -64,20 +64,22 @@ class RiskEvidence:
     certificate: Callable[[], Certificate]  # of the regret
     met: MetScores | None = None  # scores and labels at which a loss of the user's own is put to the test
     orderly: bool | None = None  # whether answers that come late came in the order of the rows; None: they come at once
+    knows_outputs: bool = True  # whether the iterates that an output is made of are those that scored the rows
 
     @classmethod
     def of(cls, run: Any) -> RiskEvidence:
         """Of a run on rows, as it stands."""
         found = run.tally, run.state, run.rounds, run.seen is not None
         orderly = None if run.late is None else run.late.orderly
-        return cls(run.learner, *found, lambda: run.certificate, run.met, orderly)
+        return cls(run.learner, *found, lambda: run.certificate, run.met, orderly, run.knows_outputs)
 
 
 def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
     """All that can be said, each with probability 1 − δ by itself: the headline first, those that failed last.
 
     The headline is O2B-EB of the learner's own output if there is one, else of a model drawn from the run. It is
-    settled by the learner, not by the data: the smallest of several bounds would fail more often than each.
+    settled by the learner, not by the data: the smallest of several bounds would fail more often than each. Where an
+    output would be made of other iterates than those that scored the rows, nothing is known of it.
     """
     require_delta(delta)
     if not e.tally.rounds:
@@ -88,7 +90,10 @@ def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
         *convexity(e.learner.loss, e.met, rule.domain.reach(2, d) + displaced(e.learner)),
         *keeping(rule, d, e.state.sums),
     )
-    found = [*_given(trusted, _of_output(e, delta)), *_of_errors(e, delta), *_given(trusted, _expected(e))]
+    if e.knows_outputs:
+        found = [*_given(trusted, _of_output(e, delta)), *_of_errors(e, delta), *_given(trusted, _expected(e))]
+    else:
+        found = [] if isinstance(e.learner.output, Random) else list(_of_errors(e, delta))
     return sorted((replace(c, premises=premises + c.premises) for c in found), key=lambda c: not c.premises_hold)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from lowregret.learner.doubling import Doubling
 from lowregret.learner.growth import resize
 from lowregret.learner.linear import Linear
 from lowregret.output import Last
-from lowregret.risk.online_to_batch import DRAWN, RiskCertificate
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Features
 from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
@@ -123,8 +123,11 @@ class DoublingRun(LinearRun):
 
     def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
         """Bounds on the error of a model drawn from all blocks; none on outputs, which restart with each block."""
-        found = super().risks(delta) if isinstance(self.learner.output, Last) else []
-        return [c for c in found if c.output == DRAWN and c.of == "error"]
+        return super().risks(delta) if isinstance(self.learner.output, Last) else []
+
+    def promised_risks(self, u: Any, features: Features, labels: Any, delta: float = 0.05) -> NoReturn:
+        """Raise a `PartError`: what is promised beforehand is promised of learners that do not restart."""
+        raise PartError("these bounds hold for learners that do not restart: use train, or see risks")
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
         """Raise a `PartError`: no mistake bound speaks of restarts."""

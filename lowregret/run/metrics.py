@@ -26,6 +26,9 @@ LABEL, LABEL_SPREAD = 8, 9  # mean of y, and Σc(y − mean)², brought up to da
 WEIGHT, WRONG, POSITIVE = 10, 11, 12  # Σc of all rows, of those predicted wrongly, of those labelled +1
 METRIC_SUMS = len(NAMES)
 
+LEAST = 5e-324  # that labels spread if they are not all the same, though their squares be too small for numbers
+LOST = 1e12 * LEAST  # of a unit of weight or a row: where squares sum to more, underflow spoils no digit that is shown
+
 SIGNS = "+1", "-1"  # what labels are called that have no other names
 
 BINS = 1 << 17  # of scores: sign, exponent and eight bits of the fraction, so a bin is 0.4 % wide
@@ -56,7 +59,10 @@ def tally(loss: Loss, y: Vector, weights: Vector, scores: Vector, sums: Vector, 
         sums[SQUARED] += weight * ((p - label) * (p - label))
         off = label - sums[LABEL]
         sums[LABEL] += off * (weight / sums[WEIGHT])
-        sums[LABEL_SPREAD] += weight * off * (label - sums[LABEL])
+        apart = weight * (off * (label - sums[LABEL]))
+        if off != 0.0 and sums[ROWS] > 1.0:
+            apart = max(apart, LEAST)
+        sums[LABEL_SPREAD] += apart
         if bins.size > 0:
             positive, wrong = label > 0.0, loss.wrong(p, label)
             sums[(POSITIVE_RIGHT if positive else NEGATIVE_RIGHT) + (1 if wrong else 0)] += 1.0
@@ -115,9 +121,16 @@ class Metrics:
         return self._mean(POSITIVE)
 
     @property
-    def spread(self) -> float:
-        """Root mean square error of always guessing the mean label."""
-        return math.sqrt(self._mean(LABEL_SPREAD))
+    def spread(self) -> float | None:
+        """Root mean square error of always guessing the mean label; None if squares are too small or too large."""
+        return self._root(LABEL_SPREAD, self.constant is not None)
+
+    def _root(self, of: int, none: bool) -> float | None:
+        """The root of a mean of squares, all 0 if `none` is said; None if they leave the range of numbers."""
+        found = float(self.sums[of])
+        if none or not self.rows:
+            return 0.0
+        return math.sqrt(self._mean(of)) if LOST * (self.weight + self.rows) < found < math.inf else None
 
     def _mean(self, of: int) -> float:
         return float(self.sums[of]) / (self.weight or 1.0)
@@ -146,7 +159,7 @@ class Metrics:
             return {
                 "weight": self.weight,
                 "mae": self._mean(ABSOLUTE) if self.rows else None,
-                "rmse": math.sqrt(self._mean(SQUARED)) if self.rows else None,
+                "rmse": self._root(SQUARED, not self.sums[ABSOLUTE]) if self.rows else None,
             }
         right, wrong, right_negative, wrong_negative = (int(n) for n in self.sums[POSITIVE_RIGHT : NEGATIVE_WRONG + 1])
         up, down = signs

@@ -6,6 +6,7 @@ The command line keeps a session in a model file: enough to go on, to predict, a
 from __future__ import annotations
 
 import copy
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.certificate.rounding import EXTRA
+from lowregret.compile.numerics import EPSILON
 from lowregret.compile.spec import from_json, to_json
 from lowregret.compile.turns import in_turn
 from lowregret.errors import PartError, StoreError
@@ -224,15 +227,18 @@ class Session(Served):
 
     @property
     def certificate(self) -> Certificate:
-        """The certificate against fixed choices; after `look_back`, exact regret is in [`regret`, `regret` + gap]."""
+        """The certificate against fixed choices; after `look_back` with the exact regret (`regret_interval`)."""
         run, best = self.run, self.best
         if best is None:
             return run.fixed_certificate
         step, sums = run.learner.rule.schedule(), run.state.sums
         mine = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) + run.learner.ridge / 2 * float(sums[RIDGE])
         share = 1 / step.total_importance(run.rounds) if step.weighted() else 1.0  # weighted regret is a mean
-        told = {"loss": share * best.value, "gap": share * best.gap}
-        return replace(run.fixed_certificate, hindsight=told, regret=share * (mine - best.value))
+        found, off = run.fixed_certificate, share * EPSILON * (run.rounds + EXTRA) * abs(mine)
+        if math.isinf(run.learner.loss.highest(1.0, 1.0)):  # losses below 0 may have cancelled
+            off = max(off, found.rounding)
+        told = {"loss": share * best.value, "gap": share * best.gap, "rounding": share * best.rounding + off}
+        return replace(found, hindsight=told, regret=share * (mine - best.value))
 
     # ---- results -----------------------------------------------------------------------------------------------
 

@@ -81,7 +81,8 @@ def add_metrics(one: Metrics, other: Metrics) -> Metrics:
     if a + b > 0:
         apart = float(other.sums[measured.LABEL] - one.sums[measured.LABEL])
         sums[measured.LABEL] = one.sums[measured.LABEL] + apart * (b / (a + b))
-        sums[measured.LABEL_SPREAD] += apart * apart * (a * b / (a + b))
+        spread = apart * apart * (a * (b / (a + b)))
+        sums[measured.LABEL_SPREAD] += max(spread, measured.LEAST) if a and b and apart else 0.0
     found = Metrics(one.loss, sums)
     found.bins = one.bins + other.bins
     return found

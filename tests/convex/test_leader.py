@@ -58,7 +58,7 @@ def test_quadratic_identity_says_when_it_does_not_apply() -> None:
 @given(z=st.lists(st.floats(-5, 5), min_size=3, max_size=3))
 @settings(deadline=None, max_examples=30)
 def test_the_leader_of_linear_costs_is_where_the_support_function_is_attained(domain: Any, z: list[float]) -> None:
-    w, value, gap = FollowTheLeader(domain).follow(Sum(3, [LinearFunction(z)]), np.zeros(3))
+    w, value, gap, _ = FollowTheLeader(domain).follow(Sum(3, [LinearFunction(z)]), np.zeros(3))
     assert domain.contains(w, 1e-9)
     assert value == pytest.approx(-domain.support(-np.array(z)), abs=1e-9)
     assert gap <= 1e-9

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz_hindsight import attack
-from lowregret import Absolute, Box, EpsilonInsensitive, Hinge, L2Ball, Loss, Poisson, Reals, Square
+from lowregret import Absolute, Box, EpsilonInsensitive, Hinge, L2Ball, Loss, Poisson, Reals, Square, zoo
 from lowregret.convex import LinearFunction, ScoreFunction
 from lowregret.convex.functions import Sum
 from lowregret.convex.leader import FollowTheLeader
@@ -16,6 +16,10 @@ from lowregret.convex.minimise import minimise
 from lowregret.domain import Orthant
 from lowregret.hindsight import best_in_hindsight
 from lowregret.loss import Cost
+from lowregret.rows import as_rows
+from lowregret.run.begin import begin
+from lowregret.run.session import Session
+from lowregret.stream.formats.svm import SvmText
 
 CANCEL = np.array([[1e16], [-1.0], [-1e16]])  # a sum of −1, which is 0 in doubles
 
@@ -34,11 +38,34 @@ def test_no_answer_is_false(seed: int) -> None:
     assert said is None, case
 
 
+@pytest.mark.parametrize("seed", [48, 49, 50, 51])
+def test_no_answer_of_many_columns_is_false(seed: int) -> None:
+    """The rounding of linear costs was more than their gap in the first of them."""
+    case, said, _ = attack(seed, wide=True)
+    assert said is None, case
+
+
 def test_the_only_point_of_a_set_loses_what_it_loses() -> None:
     """0.1 + 0.2 − 0.3 is no exact 0."""
     x = np.array([[0.1e17, 0.2e17, -0.3e17 - 4.0]])
     found = best_in_hindsight(Square(), x, [3.0], Box(1.0, 1.0), compiled=False)
-    assert abs(found.value - 7.0**2) <= found.gap
+    assert abs(found.value - 7.0**2) <= found.rounding <= found.gap
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_exact_regret_is_where_it_is_told(compiled: bool) -> None:
+    """The best choice may lose more than computed, so that the regret is less than the difference of both sums."""
+    x, y = np.array([[1.0, 1e16, -1e16]]), np.array([-3.0])  # a score of 1, which is 0 in doubles
+    run = begin(zoo.ogd_eager(Square(), eta=1e-60), 3, comparator=Box(1.0, 1.0), compiled=compiled)
+    session = Session(run.learn(x, y), SvmText(), "ogd-eager")
+    session.look_back(lambda: [(as_rows(x), y, np.empty(0))])
+    found = session.certificate
+    assert found.regret is not None
+    assert found.regret_interval is not None
+    assert found.hindsight is not None
+    low, high = found.regret_interval
+    assert low <= 3**2 - 4**2 <= high
+    assert found.regret == 0.0
 
 
 @pytest.mark.parametrize("size", [1e8, 1e12])

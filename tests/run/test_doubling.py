@@ -228,6 +228,17 @@ def test_errors_of_all_blocks_are_those_of_a_drawn_model() -> None:
     assert "risk       unknown" in str(averaged)
 
 
+def test_bounds_promised_beforehand_are_of_learners_that_do_not_restart() -> None:
+    """A Perceptron that forgets errs anew in every block, and an average that has just begun is 0."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1023, 3))
+    y = np.where(x[:, 0] > 0, 1.0, -1.0)
+    for base in (zoo.perceptron(), zoo.ogd_eager(Hinge(), eta=1.0, radius=2.0, output=Average())):
+        run = doubling(base, 3, compiled=False).learn(x, y)
+        with pytest.raises(PartError, match="do not restart"):
+            run.promised_risks([1.5, 0.0, 0.0], x, y)
+
+
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from lowregret.certificate.delay import dual_exponent
 from lowregret.cli import main
 from lowregret.domain import Point
 from lowregret.learner.late import DRIFT, LAGGED
+from lowregret.output import Average, Output, Random
+from lowregret.risk.online_to_batch import DRAWN
 from lowregret.run.begin import begin
 from lowregret.types import Vector
 from tests.running import bits
@@ -355,6 +358,22 @@ def test_an_answer_that_cannot_be_learnt_is_refused_once(tmp_path: Path) -> None
     run = load(tmp_path / "run.lr").learn(X[20:40], NUMBERS[20:40]).deliver()
     assert (run.rounds, run.pending, run.late.asked) == (35, 0, 36)
     assert np.isfinite(run.weights).all()
+
+
+@pytest.mark.parametrize("output", [Average(), Random(0)], ids=repr)
+def test_outputs_of_other_iterates_than_those_that_scored_have_no_bound(output: Output) -> None:
+    """All rows were scored by 0, and cost 1 each; answers then find iterates that are far out, as their average is."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2000, 3)), rng.choice([-1.0, 1.0], 2000)
+    learner = replace(zoo.ogd_lazy(Hinge(), eta=50.0, radius=300.0), output=output)
+    run = train(learner, x, y, delay=1000)
+    true = float(np.mean(np.maximum(1 - y * (x @ run.weights), 0.0)))
+    assert run.loss == run.rounds  # as scored
+    assert true > 50
+    assert not [c for c in run.risks() if c.of != "error" and c.bound < true]
+    assert all(c.output == DRAWN for c in run.risks())
+    assert not run.risks() or isinstance(output, Average)  # the model that is kept is not drawn from those that scored
+    assert any(c.of == "loss" for c in train(learner, x, y).risks())
 
 
 @pytest.mark.parametrize("name", ["svm", "auto"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as peer
 
-from lowregret.loss import Hinge, Logistic, Square
+from lowregret.loss import Absolute, Hinge, Logistic, Square
 from lowregret.run.confusion import Confusion
 from lowregret.run.metrics import BINS, Metrics, bin_of
 from lowregret.types import Vector
@@ -52,6 +52,28 @@ def test_regression_against_the_peer() -> None:
     assert found.to_json()["mae"] == pytest.approx(peer.mean_absolute_error(y, p))
     assert found.to_json()["rmse"] == pytest.approx(math.sqrt(peer.mean_squared_error(y, p)))
     assert found.spread == pytest.approx(np.std(y))
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e-310, 1e170])
+def test_units_far_from_1(unit: float) -> None:
+    """Squares are then no numbers: what is not known is not told, and labels that differ are not the same."""
+    rng = np.random.default_rng(2)
+    y, p = rng.normal(size=(2, 50))
+    found, same = Metrics(Absolute()), Metrics(Absolute())
+    found.see(y * unit, NONE, p * unit)
+    assert found.constant is None
+    assert found.spread is None
+    assert found.to_json()["rmse"] is None
+    assert found.to_json()["mae"] == pytest.approx(np.mean(np.abs(y - p)) * unit)
+    same.see(np.full(50, unit), np.full(50, 1e200), np.full(50, unit))
+    assert same.constant == unit
+    assert same.spread == same.to_json()["rmse"] == 0.0
+
+
+def test_labels_that_differ_are_not_the_same_whatever_their_weights() -> None:
+    found = Metrics(Square())
+    found.see(np.array([1.0, 2.0]), np.array([1e-30, 1.0]), np.zeros(2))
+    assert found.constant is None
 
 
 @given(st.integers(0, 60))
