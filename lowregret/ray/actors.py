@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,24 +44,32 @@ class ShardQueue:
     def __init__(self, shards: dict[int, Shard], cursors: dict[int, int], reading: Reading) -> None:
         self.cursors, self._reading = dict(cursors), reading
         self._streams: dict[int, Iterator[Batch]] = {}
+        self._left: dict[int, Batch] = {}  # of a shard: rows read, and not yet given
         for at, shard in shards.items():
             data = _fetched(shard.data)
             how = reading.form, reading.size, cursors[at], reading.threads, reading.on_error
             self._streams[at] = read_shard(shard._replace(data=data), *how)
 
-    def next(self, at: int | None = None) -> tuple[int, Batch] | None:
-        """A batch of a shard, or of whichever comes first in turn; None at the end."""
+    def next(self, at: int | None = None, most: int | None = None) -> tuple[int, Batch] | None:
+        """A batch of a shard, or of whichever comes first in turn, of at most this many rows; None at the end."""
         while self._streams:
             key = next(iter(self._streams)) if at is None else at
             stream = self._streams.pop(key, None)
-            batch = None if stream is None else next(stream, None)
+            batch = None if stream is None else self._left.pop(key) if key in self._left else next(stream, None)
             if batch is not None:
                 assert stream is not None
                 self._streams[key] = stream  # last in turn now
-                return key, batch
+                return key, batch if most is None else self._first(key, batch, most)
             if at is not None:
                 break
         return None
+
+    def _first(self, key: int, batch: Batch, most: int) -> Batch:
+        """The first rows of a batch; the others are given next."""
+        if len(batch) <= most:
+            return batch
+        self._left[key] = replace(batch.part(most, len(batch)), faults=[])
+        return batch.part(0, most)
 
 
 class WorkReport(NamedTuple):
@@ -182,10 +191,10 @@ class RelayWorker:
 
 
 class AveragingWorker:
-    """Learns a round's rows of its shards with a run of its own, which is then averaged with those of others."""
+    """Learns rounds of `most` rows of its shards with a run of its own, which is then averaged with those of others."""
 
-    def __init__(self, source: tuple[Any, Any, Reading]) -> None:
-        self._source, self._size = ShardQueue(*source), source[2].size
+    def __init__(self, source: tuple[Any, Any, Reading], most: int) -> None:
+        self._source, self._most = ShardQueue(*source), most
 
     def round(self, packed: bytes) -> tuple[bytes, WorkReport]:
         """Learn a round, from the session that all begin with; returns the run after it, and what was counted."""
@@ -193,8 +202,8 @@ class AveragingWorker:
         session = Session(session.run, session.form, session.algorithm)
         session.run.tally = Tally(session.run.tally.classifies)
         done = False
-        while session.rows < self._size and not done:
-            found = self._source.next()
+        while session.rows < self._most and not done:
+            found = self._source.next(most=self._most - session.rows)
             done = found is None
             if found is not None:
                 at, batch = found

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any, Literal, Unpack
 
 from lowregret.auto import Auto, AutoMulticlass
@@ -17,7 +18,7 @@ from lowregret.learner.growth import FIRST
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.ray.actors import Reading
-from lowregret.ray.driver import Plan, Training
+from lowregret.ray.driver import Plan, Training, round_rows
 from lowregret.run.auto import AutoRun, auto_for
 from lowregret.run.averaged import AveragedRun
 from lowregret.run.begin import begin
@@ -33,6 +34,7 @@ from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import has_arrow_stream
 from lowregret.stream.read import OnError, Options, detect, format_part, stream_of
 from lowregret.stream.source import STDIN, expand
+from lowregret.words import counted
 
 TURN, BATCH = 1 << 14, 1 << 10  # rows that a worker learns in a turn, and of a batch between pull and push
 LOCAL = "local"
@@ -100,8 +102,9 @@ def batch_rows(learner: Any, staleness: int, workers: int) -> int:
     """Rows of a turn, of a round of averaging that keeps to the staleness allowed, or between pull and push."""
     if staleness == 0:
         return TURN
-    each = max(staleness // max(workers - 1, 1), 1)
-    return each if isinstance(learner, Auto) else min(BATCH, each)
+    if isinstance(learner, Auto):
+        return round_rows(staleness, workers)
+    return min(BATCH, max(staleness // max(workers - 1, 1), 1))
 
 
 def planned(
@@ -122,7 +125,17 @@ def finish(session: Session, plan: Plan, cuts: Any = None, tell: Callable[[str],
     cut = None if folder is None else folder.load()
     if cut is not None and len(cut.cursors) != len(plan.shards):
         raise StoreError(f"{cuts} tells how far {len(cut.cursors)} shards are learnt, but there are {len(plan.shards)}")
+    if cut is not None:
+        _require_same(cut, session, cuts)
     return Training(plan, cut or Cut(session, [0] * len(plan.shards)), folder, tell).finish()
+
+
+def _require_same(cut: Cut, session: Session, cuts: Any) -> None:
+    """Refuse a cut whose model is not one of this training after as many rows as it tells."""
+    model, run = cut.session.run, session.run
+    same = type(model) is type(run) and to_json(model.learner) == to_json(run.learner)
+    if not same or sum(cut.cursors) != cut.session.rows:
+        raise StoreError(f"the model in {cuts} is not of the training that cut.json tells of; delete it to begin anew")
 
 
 def _described(session: Session, plan: Plan) -> dict[str, Any]:
@@ -133,9 +146,24 @@ def _described(session: Session, plan: Plan) -> dict[str, Any]:
 
 
 def _name(data: Any) -> Any:
+    from ray import ObjectRef, get, remote
+
     if isinstance(data, str | os.PathLike):
         return os.fspath(data)
-    return [_name(each) for each in data] if isinstance(data, list | tuple) else "a table"
+    if isinstance(data, ObjectRef):  # looked at where it lies
+        return get(remote(table_digest).options(num_cpus=0).remote(data))
+    return [_name(each) for each in data] if isinstance(data, list | tuple) else table_digest(data)
+
+
+def table_digest(data: Any) -> str:
+    """A name for the contents of an Arrow table: O(bytes)."""
+    import pyarrow as pa
+
+    table, found = pa.table(data), blake2b(digest_size=16)
+    found.update(table.schema.serialize())
+    for batch in table.to_batches():
+        found.update(batch.serialize())
+    return f"a table of {counted(table.num_rows, 'row')}, {found.hexdigest()}"
 
 
 # ---- data -----------------------------------------------------------------------------------------------------------
