@@ -61,7 +61,8 @@ def train(
 
     `data`: names of files or a pattern, a `ray.data.Dataset`, or a list of shards, each whatever `read` takes; all
     nodes must reach files. `staleness` is the most rows of others that a worker may not know of when it decides one.
-    With 0, workers read at once and learn in turns, of `batch` rows: any learner, and the outcome is that of `train`.
+    With 0, workers read at once and learn in turns, of `batch` rows: any learner, and the outcome is that of `train` on
+    the rows in that order, which of several files is a turn of each.
     With more, ogd, adagrad and their kin learn at once against `servers`, a `batch` between pull and push; `auto`
     (of raw features, logistic loss) in rounds of `batch` rows each, after which the workers' runs are averaged.
     `cuts`: a folder for cuts, one `every` few seconds; the same call with the same folder goes on from there.
