@@ -32,7 +32,7 @@ from lowregret.state import DIMENSION, ROUNDS, TOTAL
 
 GLANCE = 0.2  # seconds between looks at how far workers are
 FIRST_MARK = 1024  # rounds before the history begins
-PATIENCE = 120.0  # seconds for which workers wait for a processor each, before they share those that there are
+PATIENCE = 30.0  # seconds for which workers wait for a processor each, before they share those that there are
 TIRES = 20  # times in a row that actors may die before the first cut after it
 
 
@@ -117,7 +117,7 @@ class Training:
             found, absent = wait(absent, num_returns=len(absent), timeout=GLANCE)
             get(found)  # raises if one died
             if absent:
-                self.tell(f"{len(absent)} of {len(workers)} workers wait for a processor")
+                self.tell(f"{len(absent)} of {len(workers)} workers are not there yet")
         if not absent:
             return workers
         self.tell(f"{len(absent)} of {len(workers)} workers found no free processor: they share those that there are")

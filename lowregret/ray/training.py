@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
 from typing import Any, Literal, Unpack
 
 from lowregret.auto import Auto, AutoMulticlass
@@ -27,14 +26,13 @@ from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.session import Session
 from lowregret.run.spread import SpreadRun
 from lowregret.spread.averaging import require_averageable
-from lowregret.spread.cut import Cut, CutFolder
+from lowregret.spread.cut import Cut, CutFolder, table_digest
 from lowregret.spread.gather import require_spreadable
 from lowregret.spread.shard import deal
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import has_arrow_stream
 from lowregret.stream.read import OnError, Options, detect, format_part, stream_of
 from lowregret.stream.source import STDIN, expand
-from lowregret.words import counted
 
 TURN, BATCH = 1 << 14, 1 << 10  # rows that a worker learns in a turn, and of a batch between pull and push
 LOCAL = "local"
@@ -154,17 +152,6 @@ def _name(data: Any) -> Any:
     if isinstance(data, ObjectRef):  # looked at where it lies
         return get(remote(table_digest).options(num_cpus=0).remote(data))
     return [_name(each) for each in data] if isinstance(data, list | tuple) else table_digest(data)
-
-
-def table_digest(data: Any) -> str:
-    """A name for the contents of an Arrow table: O(bytes)."""
-    import pyarrow as pa
-
-    table, found = pa.table(data), blake2b(digest_size=16)
-    found.update(table.schema.serialize())
-    for batch in table.to_batches():
-        found.update(batch.serialize())
-    return f"a table of {counted(table.num_rows, 'row')}, {found.hexdigest()}"
 
 
 # ---- data -----------------------------------------------------------------------------------------------------------
