@@ -17,13 +17,14 @@ from lowregret.compile.part import Part
 from lowregret.learner.linear import Linear
 from lowregret.risk.statistics import Tally
 from lowregret.run.session import Session
-from lowregret.spread.figures import Counted, counted_of
+from lowregret.spread.figures import Counted, counted_of, joined_names
 from lowregret.spread.gather import Ledger
 from lowregret.spread.register import CLOSED, WAIT, Grant, Register
 from lowregret.spread.server import routes
 from lowregret.spread.shard import Shard, read_shard
 from lowregret.spread.worker import BatchWorker
 from lowregret.stream.batch import Batch
+from lowregret.stream.names import Met
 from lowregret.stream.read import OnError
 
 BREATH = 0.0005, 0.005  # seconds between requests to begin, at first and at most
@@ -91,6 +92,7 @@ class ParameterWorker:
         self._register, self._servers = register, servers
         self._worker = BatchWorker(learner)
         self._counts = np.zeros(5)  # rows, non-zeros, unlabelled, skipped, seconds
+        self._shown: dict[int, Met] = {}  # of each shard, names of labels and columns
         self._taken: tuple[int, Batch, Any] | None = None  # a batch that waits for leave to begin
         self._pushes: list[Any] = []  # under way
 
@@ -137,6 +139,7 @@ class ParameterWorker:
             if told.size:
                 self._pushes.append(server.push.remote(ids[told], changes[told], seen[told], steps[told]))
         self._source.cursors[at] += len(batch)
+        self._shown[at] = batch.met
         self._counts += [
             *(len(batch), batch.nonzeros(len(batch)), batch.unlabelled, len(batch.faults)), time.perf_counter() - begun
         ]  # fmt: skip
@@ -146,7 +149,8 @@ class ParameterWorker:
         _get(self._register.settle.remote(self.name))
         worker, (rows, nonzeros, unlabelled, skipped, seconds) = self._worker, self._counts.tolist()
         counts = int(rows), int(nonzeros), int(unlabelled), int(skipped), seconds
-        counted = Counted(worker.metrics, worker.tally, worker.uniform, worker.met, *counts)
+        shown = joined_names(*self._shown.values())
+        counted = Counted(worker.metrics, worker.tally, worker.uniform, worker.met, shown, *counts)
         taken, self._worker, self._counts = self._taken, BatchWorker(self.learner), np.zeros(5)
         if taken is not None:
             self._taken = taken[0], taken[1], self._worker.take(taken[1])

@@ -21,6 +21,7 @@ from lowregret.ray.actors import AveragingWorker, Reading
 from lowregret.ray.driver import Training, round_rows
 from lowregret.ray.training import begin_session, cluster, planned, train
 from lowregret.rule import AdaGrad
+from lowregret.run.session import Session
 from lowregret.run.spread import SpreadRun
 from lowregret.spread.cut import Cut
 from lowregret.spread.shard import Shard
@@ -144,6 +145,19 @@ def test_the_command_line(files: Path, local: None, tmp_path: Path, capsys: pyte
     assert "rows of others missing" in capsys.readouterr().out
     assert main(["train", data, "--resume", model, "-o", model]) == 0
     assert load(model).rounds == 2 * ROWS
+
+
+@pytest.mark.parametrize("algorithm", [["--algorithm", "adagrad"], ["--features", "raw"]])
+def test_names_are_known_that_workers_met(local: None, tmp_path: Path, algorithm: list[str]) -> None:
+    """Predictions on other columns are then told of, and labels have their names."""
+    lines = (f"{i % 5},{'uv'[i % 2]},{'yes' if i % 3 else 'no'}\n" for i in range(60))
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + "".join(lines))
+    common = ["--target", "y", "--positive", "yes", "--loss", "logistic", "-o", str(tmp_path / "model.lr"), *algorithm]
+    assert main(["train", str(tmp_path / "rows.csv"), *common, "--ray", "local", "--staleness", "20"]) == 0
+    session = Session.load(tmp_path / "model.lr")
+    assert session.run.rounds == 60
+    assert session.signs == ("yes", "no")
+    assert list(session.met.columns) == ["a", "b"]
 
 
 def test_options_that_do_not_go_together_are_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
