@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +17,14 @@ from lowregret.compile.part import Part
 from lowregret.learner.linear import Linear
 from lowregret.risk.statistics import Tally
 from lowregret.run.session import Session
-from lowregret.spread.figures import Counted, counted_of
+from lowregret.spread.figures import Counted, counted_of, joined_names
 from lowregret.spread.gather import Ledger
 from lowregret.spread.register import CLOSED, WAIT, Grant, Register
 from lowregret.spread.server import routes
 from lowregret.spread.shard import Shard, read_shard
 from lowregret.spread.worker import BatchWorker
 from lowregret.stream.batch import Batch
+from lowregret.stream.names import Met
 from lowregret.stream.read import OnError
 
 BREATH = 0.0005, 0.005  # seconds between requests to begin, at first and at most
@@ -43,24 +45,32 @@ class ShardQueue:
     def __init__(self, shards: dict[int, Shard], cursors: dict[int, int], reading: Reading) -> None:
         self.cursors, self._reading = dict(cursors), reading
         self._streams: dict[int, Iterator[Batch]] = {}
+        self._left: dict[int, Batch] = {}  # of a shard: rows read, and not yet given
         for at, shard in shards.items():
             data = _fetched(shard.data)
             how = reading.form, reading.size, cursors[at], reading.threads, reading.on_error
             self._streams[at] = read_shard(shard._replace(data=data), *how)
 
-    def next(self, at: int | None = None) -> tuple[int, Batch] | None:
-        """A batch of a shard, or of whichever comes first in turn; None at the end."""
+    def next(self, at: int | None = None, most: int | None = None) -> tuple[int, Batch] | None:
+        """A batch of a shard, or of whichever comes first in turn, of at most this many rows; None at the end."""
         while self._streams:
             key = next(iter(self._streams)) if at is None else at
             stream = self._streams.pop(key, None)
-            batch = None if stream is None else next(stream, None)
+            batch = None if stream is None else self._left.pop(key) if key in self._left else next(stream, None)
             if batch is not None:
                 assert stream is not None
                 self._streams[key] = stream  # last in turn now
-                return key, batch
+                return key, batch if most is None else self._first(key, batch, most)
             if at is not None:
                 break
         return None
+
+    def _first(self, key: int, batch: Batch, most: int) -> Batch:
+        """The first rows of a batch; the others are given next."""
+        if len(batch) <= most:
+            return batch
+        self._left[key] = replace(batch.part(most, len(batch)), faults=[])
+        return batch.part(0, most)
 
 
 class WorkReport(NamedTuple):
@@ -82,6 +92,7 @@ class ParameterWorker:
         self._register, self._servers = register, servers
         self._worker = BatchWorker(learner)
         self._counts = np.zeros(5)  # rows, non-zeros, unlabelled, skipped, seconds
+        self._shown: dict[int, Met] = {}  # of each shard, names of labels and columns
         self._taken: tuple[int, Batch, Any] | None = None  # a batch that waits for leave to begin
         self._pushes: list[Any] = []  # under way
 
@@ -128,6 +139,7 @@ class ParameterWorker:
             if told.size:
                 self._pushes.append(server.push.remote(ids[told], changes[told], seen[told], steps[told]))
         self._source.cursors[at] += len(batch)
+        self._shown[at] = batch.met
         self._counts += [
             *(len(batch), batch.nonzeros(len(batch)), batch.unlabelled, len(batch.faults)), time.perf_counter() - begun
         ]  # fmt: skip
@@ -137,7 +149,8 @@ class ParameterWorker:
         _get(self._register.settle.remote(self.name))
         worker, (rows, nonzeros, unlabelled, skipped, seconds) = self._worker, self._counts.tolist()
         counts = int(rows), int(nonzeros), int(unlabelled), int(skipped), seconds
-        counted = Counted(worker.metrics, worker.tally, worker.uniform, worker.met, *counts)
+        shown = joined_names(*self._shown.values())
+        counted = Counted(worker.metrics, worker.tally, worker.uniform, worker.met, shown, *counts)
         taken, self._worker, self._counts = self._taken, BatchWorker(self.learner), np.zeros(5)
         if taken is not None:
             self._taken = taken[0], taken[1], self._worker.take(taken[1])
@@ -182,10 +195,10 @@ class RelayWorker:
 
 
 class AveragingWorker:
-    """Learns a round's rows of its shards with a run of its own, which is then averaged with those of others."""
+    """Learns rounds of `most` rows of its shards with a run of its own, which is then averaged with those of others."""
 
-    def __init__(self, source: tuple[Any, Any, Reading]) -> None:
-        self._source, self._size = ShardQueue(*source), source[2].size
+    def __init__(self, source: tuple[Any, Any, Reading], most: int) -> None:
+        self._source, self._most = ShardQueue(*source), most
 
     def round(self, packed: bytes) -> tuple[bytes, WorkReport]:
         """Learn a round, from the session that all begin with; returns the run after it, and what was counted."""
@@ -193,8 +206,8 @@ class AveragingWorker:
         session = Session(session.run, session.form, session.algorithm)
         session.run.tally = Tally(session.run.tally.classifies)
         done = False
-        while session.rows < self._size and not done:
-            found = self._source.next()
+        while session.rows < self._most and not done:
+            found = self._source.next(most=self._most - session.rows)
             done = found is None
             if found is not None:
                 at, batch = found

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.certificate.trace import next_mark
-from lowregret.errors import LowRegretError
+from lowregret.errors import LowRegretError, PartError
 from lowregret.ray.actors import AveragingWorker, ParameterWorker, Reading, RegisterKeeper, RelayWorker
 from lowregret.run.averaged import AveragedRun
 from lowregret.run.session import Session
@@ -32,6 +32,7 @@ from lowregret.state import DIMENSION, ROUNDS, TOTAL
 
 GLANCE = 0.2  # seconds between looks at how far workers are
 FIRST_MARK = 1024  # rounds before the history begins
+PATIENCE = 30.0  # seconds for which workers wait for a processor each, before they share those that there are
 TIRES = 20  # times in a row that actors may die before the first cut after it
 
 
@@ -56,6 +57,7 @@ class Training:
     tell: Callable[[str], None] = lambda line: None
     deaths: int = 0
     _actors: list[Any] = field(default_factory=list)
+    _share: float = 1.0  # of a processor, that a worker asks for
 
     def finish(self) -> Session:
         """Learn all rows, whoever dies on the way."""
@@ -104,6 +106,27 @@ class Training:
         self._actors.append(actor)
         return actor
 
+    def _workers(self, kind: type, given: list[tuple[Any, ...]]) -> list[Any]:
+        """Workers of these arguments, once all are there: whoever finds no free processor would wait for ever."""
+        from ray import get, kill, wait
+
+        workers = [self._actor(kind, *each, cpus=self._share) for each in given]
+        absent = [worker.__ray_ready__.remote() for worker in workers]
+        until = time.perf_counter() + PATIENCE
+        while absent and (self._share == 0.0 or time.perf_counter() < until):
+            found, absent = wait(absent, num_returns=len(absent), timeout=GLANCE)
+            get(found)  # raises if one died
+            if absent:
+                self.tell(f"{len(absent)} of {len(workers)} workers are not there yet")
+        if not absent:
+            return workers
+        self.tell(f"{len(absent)} of {len(workers)} workers found no free processor: they share those that there are")
+        for worker in workers:
+            kill(worker)
+        del self._actors[-len(workers) :]
+        self._share = 0.0
+        return self._workers(kind, given)
+
     def _sources(self) -> Iterator[tuple[dict[int, Shard], dict[int, int], Reading]]:
         """The shards of each worker, with how far they are."""
         plan = self.plan
@@ -123,7 +146,7 @@ class Training:
         """Let workers learn in turns: rows are read by all at once, and learnt in order."""
         from ray import get, wait
 
-        workers = [self._actor(RelayWorker, source, cpus=1.0) for source in self._sources()]
+        workers = self._workers(RelayWorker, [(source,) for source in self._sources()])
         turns, cursors = list(range(len(self.plan.shards))), list(self.cut.cursors)
         packed: Any = pickle.dumps(self.cut.session)
         kept = time.perf_counter()
@@ -152,7 +175,8 @@ class Training:
         """Let workers learn rounds of rows, each with a run of its own, and make one of them after each round."""
         from ray import get
 
-        workers = [self._actor(AveragingWorker, source, cpus=1.0) for source in self._sources()]
+        most = min(self.plan.reading.size, round_rows(self.plan.staleness, self.plan.workers))
+        workers = self._workers(AveragingWorker, [(source, most) for source in self._sources()])
         session, cursors, kept = self.cut.session, list(self.cut.cursors), time.perf_counter()
         while workers:
             packed = pickle.dumps(session)
@@ -182,10 +206,8 @@ class Training:
         get(register.resume.remote(ledger_of(run)))
         parts = scatter(run, plan.servers)
         servers = [self._actor(FeatureServer, run.learner, *part) for part in parts]
-        workers = [
-            self._actor(ParameterWorker, k, run.learner, source, register, servers, cpus=1.0)
-            for k, source in enumerate(self._sources())
-        ]
+        given = [(k, run.learner, source, register, servers) for k, source in enumerate(self._sources())]
+        workers = self._workers(ParameterWorker, given)
         team = _Team(register, servers, workers, self.cut, list(run.record.history))
         kept = time.perf_counter()
         while not team.done:
@@ -196,6 +218,16 @@ class Training:
                 self._keep(*team.gathered())
                 kept = time.perf_counter()
         return self.cut.session
+
+
+def round_rows(staleness: int, workers: int) -> int:
+    """The rows of a worker in a round of averaging, such that none lacks more rows of the others than allowed."""
+    rows = staleness // max(workers - 1, 1)
+    if rows == 0:
+        raise PartError(
+            f"{workers} workers that average lack {workers - 1} rows of others at least: allow that staleness, or 0"
+        )
+    return rows
 
 
 def _averaged(session: Session, runs: list[AveragedRun], counted: list[Counted]) -> Session:

@@ -17,7 +17,7 @@ from lowregret.learner.growth import FIRST
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.ray.actors import Reading
-from lowregret.ray.driver import Plan, Training
+from lowregret.ray.driver import Plan, Training, round_rows
 from lowregret.run.auto import AutoRun, auto_for
 from lowregret.run.averaged import AveragedRun
 from lowregret.run.begin import begin
@@ -26,7 +26,7 @@ from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.session import Session
 from lowregret.run.spread import SpreadRun
 from lowregret.spread.averaging import require_averageable
-from lowregret.spread.cut import Cut, CutFolder
+from lowregret.spread.cut import Cut, CutFolder, table_digest
 from lowregret.spread.gather import require_spreadable
 from lowregret.spread.shard import deal
 from lowregret.stream.ahead import Ahead
@@ -59,7 +59,8 @@ def train(
 
     `data`: names of files or a pattern, a `ray.data.Dataset`, or a list of shards, each whatever `read` takes; all
     nodes must reach files. `staleness` is the most rows of others that a worker may not know of when it decides one.
-    With 0, workers read at once and learn in turns, of `batch` rows: any learner, and the outcome is that of `train`.
+    With 0, workers read at once and learn in turns, of `batch` rows: any learner, and the outcome is that of `train` on
+    the rows in that order, which of several files is a turn of each.
     With more, ogd, adagrad and their kin learn at once against `servers`, a `batch` between pull and push; `auto`
     (of raw features, logistic loss) in rounds of `batch` rows each, after which the workers' runs are averaged.
     `cuts`: a folder for cuts, one `every` few seconds; the same call with the same folder goes on from there.
@@ -100,8 +101,9 @@ def batch_rows(learner: Any, staleness: int, workers: int) -> int:
     """Rows of a turn, of a round of averaging that keeps to the staleness allowed, or between pull and push."""
     if staleness == 0:
         return TURN
-    each = max(staleness // max(workers - 1, 1), 1)
-    return each if isinstance(learner, Auto) else min(BATCH, each)
+    if isinstance(learner, Auto):
+        return round_rows(staleness, workers)
+    return min(BATCH, max(staleness // max(workers - 1, 1), 1))
 
 
 def planned(
@@ -122,7 +124,17 @@ def finish(session: Session, plan: Plan, cuts: Any = None, tell: Callable[[str],
     cut = None if folder is None else folder.load()
     if cut is not None and len(cut.cursors) != len(plan.shards):
         raise StoreError(f"{cuts} tells how far {len(cut.cursors)} shards are learnt, but there are {len(plan.shards)}")
+    if cut is not None:
+        _require_same(cut, session, cuts)
     return Training(plan, cut or Cut(session, [0] * len(plan.shards)), folder, tell).finish()
+
+
+def _require_same(cut: Cut, session: Session, cuts: Any) -> None:
+    """Refuse a cut whose model is not one of this training after as many rows as it tells."""
+    model, run = cut.session.run, session.run
+    same = type(model) is type(run) and to_json(model.learner) == to_json(run.learner)
+    if not same or sum(cut.cursors) != cut.session.rows:
+        raise StoreError(f"the model in {cuts} is not of the training that cut.json tells of; delete it to begin anew")
 
 
 def _described(session: Session, plan: Plan) -> dict[str, Any]:
@@ -133,9 +145,13 @@ def _described(session: Session, plan: Plan) -> dict[str, Any]:
 
 
 def _name(data: Any) -> Any:
+    from ray import ObjectRef, get, remote
+
     if isinstance(data, str | os.PathLike):
         return os.fspath(data)
-    return [_name(each) for each in data] if isinstance(data, list | tuple) else "a table"
+    if isinstance(data, ObjectRef):  # looked at where it lies
+        return get(remote(table_digest).options(num_cpus=0).remote(data))
+    return [_name(each) for each in data] if isinstance(data, list | tuple) else table_digest(data)
 
 
 # ---- data -----------------------------------------------------------------------------------------------------------

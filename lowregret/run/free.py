@@ -11,6 +11,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate
 from lowregret.certificate.blocks import LAG, LONGEST_LAG, WATCHED
+from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Rows
 from lowregret.run.block_learners import FREE
 from lowregret.run.block_loop import APART, extent
@@ -59,6 +60,13 @@ class FreeRun(BlockRun):
     def certificates(self) -> list[Certificate]:
         """LEM-2.5, and LEM-2.20 of mirror descent: of any schedule of workers."""
         return [found for found in super().certificates if found.id != "DELAY"]
+
+    def risks(self, delta: float = 0.05) -> list[RiskCertificate]:
+        """Bounds of a run that one learnt alone; else none: what of others a score has seen hangs on its row's length.
+
+        The bounds speak of iterates that were there before their row was looked at.
+        """
+        return super().risks(delta) if self.lag is None else []
 
     def _pays(self, x: Rows, i: int, stop: int) -> bool:
         enough = ENOUGH * self.learners * self.state.dimension

@@ -11,12 +11,14 @@ import json
 import os
 import re
 import tempfile
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from lowregret.errors import StoreError
 from lowregret.run.session import Session
 from lowregret.store.schema import Field, items, record, whole
+from lowregret.words import counted
 
 NAME, NEXT = "cut.json", "cut.json.next"
 _MODEL = re.compile(r"cut-[0-9]{8,}\.lr")
@@ -112,6 +114,17 @@ class CutFolder:
     def _read(self, name: str) -> bytes:
         with self._files.open_input_stream(self._at(name)) as file:
             return bytes(file.read())
+
+
+def table_digest(data: Any) -> str:
+    """A name for the contents of an Arrow table: O(bytes)."""
+    import pyarrow as pa
+
+    table, found = pa.table(data), blake2b(digest_size=16)
+    found.update(table.schema.serialize())
+    for batch in table.to_batches():
+        found.update(batch.serialize())
+    return f"a table of {counted(table.num_rows, 'row')}, {found.hexdigest()}"
 
 
 def file_system(path: str) -> tuple[Any, str]:

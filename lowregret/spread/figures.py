@@ -13,6 +13,7 @@ from lowregret.risk.statistics import Tally
 from lowregret.run import metrics as measured
 from lowregret.run.metrics import Metrics
 from lowregret.run.session import Session
+from lowregret.stream.names import Met
 from lowregret.types import Vector
 
 _FLAGS = (tallied.UNLIKE, tallied.AGAIN)
@@ -25,6 +26,7 @@ class Counted(NamedTuple):
     tally: Tally
     uniform: bool = True  # all weights were 1
     met: MetScores | None = None
+    shown: Met | None = None  # names of labels and columns; None before the first row
     rows: int = 0  # read
     nonzeros: int = 0
     unlabelled: int = 0
@@ -42,14 +44,14 @@ def counted_of(session: Session) -> Counted:
     run = session.run
     assert isinstance(session.metrics, Metrics)
     rows = session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds
-    return Counted(session.metrics, run.tally, run.uniform, run.met, *rows)
+    return Counted(session.metrics, run.tally, run.uniform, run.met, session.met if session.rows else None, *rows)
 
 
 def session_of(run: Any, before: Session, counted: Counted) -> Session:
     """A session of a run put together, on from the one before, with these figures."""
     session = Session(run, before.form, before.algorithm)
-    session.metrics, session.met = counted.metrics, before.met
-    session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds = counted[4:]
+    session.metrics, session.met = counted.metrics, counted.shown or before.met
+    session.rows, session.nonzeros, session.unlabelled, session.skipped, session.seconds = counted[5:]
     return session
 
 
@@ -57,15 +59,28 @@ def joined(first: Counted, *others: Counted) -> Counted:
     """The figures of all rows. Counts are exact, sums are to rounding, in whatever order rows were learnt."""
     found = first
     for other in others:
-        sums: list[Any] = [mine + theirs for mine, theirs in zip(found[4:], other[4:], strict=True)]
+        sums: list[Any] = [mine + theirs for mine, theirs in zip(found[5:], other[5:], strict=True)]
         met = found.met if other.met is None or found.met is None else _wider(found.met, other.met)
         found = Counted(
             add_metrics(found.metrics, other.metrics),
             add_tallies(found.tally, other.tally),
             found.uniform and other.uniform,
             met,
+            joined_names(found.shown, other.shown),
             *sums,
         )
+    return found
+
+
+def joined_names(*each: Met | None) -> Met | None:
+    """The names that any of these met; columns are idle that none of them met."""
+    met = [one for one in each if one is not None]
+    if not met:
+        return None
+    found = Met()
+    for one in met:
+        found.join(one)
+    found.idle = tuple(name for name in found.idle if all(name in one.idle for one in met))
     return found
 
 

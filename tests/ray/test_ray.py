@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +14,17 @@ import pytest
 from lowregret import Linear, Logistic, LowRegretError, load, read, zoo
 from lowregret import train as train_here
 from lowregret.cli import main
+from lowregret.errors import PartError, StoreError
 from lowregret.loss import Cost
-from lowregret.ray.actors import Reading
-from lowregret.ray.driver import Training
+from lowregret.ray import driver
+from lowregret.ray.actors import AveragingWorker, Reading
+from lowregret.ray.driver import Training, round_rows
 from lowregret.ray.training import begin_session, cluster, planned, train
 from lowregret.rule import AdaGrad
+from lowregret.run.session import Session
 from lowregret.run.spread import SpreadRun
 from lowregret.spread.cut import Cut
+from lowregret.spread.shard import Shard
 from lowregret.stream.read import format_part
 
 ray: Any = pytest.importorskip("ray", reason="the extra `ray` is not installed")
@@ -90,6 +95,49 @@ def test_a_worker_dies_and_every_row_counts_once(files: Path, local: None, tmp_p
     assert load(tmp_path / "run.lr").staleness == run.staleness
 
 
+def test_workers_beyond_the_processors_share_them(files: Path, local: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after the loss of a node: who asked for a processor of his own waited for ever."""
+    monkeypatch.setattr(driver, "PATIENCE", 4.0)
+    processors = int(ray.cluster_resources()["CPU"])
+    run = train(zoo.adagrad(Logistic(), 0.5), str(files / "rows.svm"), workers=processors + 1, staleness=500)
+    assert run.rounds == ROWS
+
+
+def test_rounds_of_averaging_keep_to_the_staleness(files: Path, tmp_path: Path) -> None:
+    """Where blocks lie in pieces, of small files, and if batches are said to be longer."""
+    lines = (files / "rows.svm").read_text().splitlines(keepends=True)
+    shards = {}
+    for k in range(3):
+        (tmp_path / f"{k}.svm").write_text("".join(lines[70 * k : 70 * k + 70]))
+        shards[k] = Shard(str(tmp_path / f"{k}.svm"))
+    worker = AveragingWorker((shards, dict.fromkeys(shards, 0), Reading(FORM, 1000)), 100)
+    session = begin_session(zoo.auto(features="raw"), FORM, 100, "auto")
+    reports = [worker.round(pickle.dumps(session))[1] for _ in range(3)]
+    assert [report.counted.rows for report in reports] == [100, 100, 10]
+    assert reports[-1].cursors == dict.fromkeys(shards, 70)
+    assert round_rows(100, 3) == 50
+    with pytest.raises(PartError, match="3 workers that average lack 2 rows"):
+        round_rows(1, 3)
+
+
+def test_a_cut_is_of_its_table_and_its_model(files: Path, local: None, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    learner, rng = zoo.adagrad(Logistic(), 0.5), np.random.default_rng(0)
+
+    def trained(rows: Any) -> Any:
+        return train(learner, [pa.table(rows)], workers=1, staleness=10, cuts=tmp_path, target="y")
+
+    rows = {"x": rng.normal(size=50), "y": np.where(rng.random(50) < 0.5, 1, -1)}
+    assert trained(rows).loss == trained(rows).loss
+    with pytest.raises(StoreError, match="another training"):
+        trained(rows | {"x": rng.normal(size=50)})
+    other = begin_session(learner, FORM, 0, "adagrad")
+    other.rows = 50
+    other.save(next(tmp_path.glob("cut-*.lr")))
+    with pytest.raises(StoreError, match=r"the model in .* is not of the training"):
+        trained(rows)
+
+
 def test_the_command_line(files: Path, local: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, model = str(files / "rows.svm"), str(tmp_path / "model.lr")
     common = ["--algorithm", "adagrad", "--eta", "0.5", "--loss", "logistic", "-o", model]
@@ -97,6 +145,19 @@ def test_the_command_line(files: Path, local: None, tmp_path: Path, capsys: pyte
     assert "rows of others missing" in capsys.readouterr().out
     assert main(["train", data, "--resume", model, "-o", model]) == 0
     assert load(model).rounds == 2 * ROWS
+
+
+@pytest.mark.parametrize("algorithm", [["--algorithm", "adagrad"], ["--features", "raw"]])
+def test_names_are_known_that_workers_met(local: None, tmp_path: Path, algorithm: list[str]) -> None:
+    """Predictions on other columns are then told of, and labels have their names."""
+    lines = (f"{i % 5},{'uv'[i % 2]},{'yes' if i % 3 else 'no'}\n" for i in range(60))
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + "".join(lines))
+    common = ["--target", "y", "--positive", "yes", "--loss", "logistic", "-o", str(tmp_path / "model.lr"), *algorithm]
+    assert main(["train", str(tmp_path / "rows.csv"), *common, "--ray", "local", "--staleness", "20"]) == 0
+    session = Session.load(tmp_path / "model.lr")
+    assert session.run.rounds == 60
+    assert session.signs == ("yes", "no")
+    assert list(session.met.columns) == ["a", "b"]
 
 
 def test_options_that_do_not_go_together_are_refused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

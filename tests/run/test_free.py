@@ -73,6 +73,12 @@ def test_an_unfit_row_ends_it_where_it_is(eager: list[int]) -> None:
     assert run.rounds == len(SIGNS)
 
 
+def test_risk_is_claimed_of_one_alone(eager: list[int]) -> None:
+    """A long row is scored while others learn, so that its weights depend on it."""
+    assert free("adagrad").learn(ROWS, SIGNS).risks() == []
+    assert free("adagrad", 1).learn(ROWS, SIGNS).risks()
+
+
 def test_one_alone_learns_row_by_row(tmp_path: Path) -> None:
     plain = begin(LEARNERS["adagrad"], 40).learn(LONG, SIGNS)
     alone = free("adagrad", learners=1).learn(LONG, SIGNS)

@@ -61,6 +61,29 @@ def test_a_line_that_cannot_be_read_stops_its_shard(tmp_path: Path) -> None:
         next(rows)
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("size", [10, 50, 1000])
+@pytest.mark.parametrize("block", [300, 1 << 20])
+def test_lines_that_cannot_be_read_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, size: int, workers: int
+) -> None:
+    """Wherever they lie, and if a shard is gone on with; then those after the last row, if that was learnt, are not."""
+    monkeypatch.setattr(text, "BLOCK", block)
+    bad = {i for i in range(700) if i % 7 == 0 or 200 <= i < 300 or i >= 600}
+    (tmp_path / "bad.svm").write_text("".join("what\n" if i in bad else f"1 {i + 1}:1\n" for i in range(700)))
+    whole, resumed = list[str](), list[str]()
+    for shard in deal([str(tmp_path / "bad.svm")], workers):
+        rows = 0
+        for batch in read_shard(shard, FORM, size, 0, 1, "skip"):
+            whole += batch.faults
+            if rows < 150:
+                rows, resumed = rows + len(batch), resumed + batch.faults
+        resumed += [fault for batch in read_shard(shard, FORM, size, rows, 1, "skip") for fault in batch.faults]
+    assert len(set(whole)) == len(whole) == len(bad)
+    assert len(set(resumed)) == len(resumed)
+    assert all(int(fault.split(":")[1]) > 600 for fault in set(whole) - set(resumed))
+
+
 def session() -> Session:
     run = begin(zoo.adagrad(Logistic(), 0.5), None)
     rng = np.random.default_rng(0)
