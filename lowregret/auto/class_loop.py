@@ -132,7 +132,7 @@ def listen_again(
 
 
 def doubt_then(mind: ClassMind, work: ClassWorkspace, met: int) -> None:
-    """Write what each expert left, when so many classes had been met, to one that was not."""
+    """Write the chance that each expert leaves to a class not met, `met` being the number of those that were."""
     for k in range(EXPERTS):
         if mind.trust[LOSSES + k] < math.inf:
             work.likelihoods[k] = DOUBT / (met + 1)
