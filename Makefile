@@ -45,6 +45,7 @@ fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --inputs 1000000
 	$(BIN)/python -m benchmarks.fuzz_tables --changes 20000
 	$(BIN)/python -m benchmarks.fuzz_models --changes 100000
+	$(BIN)/python -m benchmarks.fuzz_auto --runs 2000
 	$(BIN)/python -m benchmarks.fuzz_choices --runs 5000
 	$(BIN)/python -m benchmarks.fuzz_experts --runs 20000
 	$(BIN)/python -m benchmarks.fuzz_certificates --runs 20000

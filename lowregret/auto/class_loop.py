@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.auto.classes import DOUBT, LAST_CLASS, SHARES, AutoMulticlass, ClassMind, ClassWorkspace
-from lowregret.auto.learner import HEAVY, PARTITIONS
+from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS
 from lowregret.auto.mixture import fade_trust
 from lowregret.auto.stack import STACKS
 from lowregret.auto.view import look
@@ -87,8 +87,10 @@ def answer(
     learner.doubt(mind, work, room, y)
     if asked:
         trade_chances(work, room, then, slot)
+        if y >= known:
+            doubt_then(mind, work, met)
     for c in range(known, classes):
-        scores[c] = math.log(DOUBT / (known + 1))
+        scores[c] = math.log(DOUBT / ((met if asked else known) + 1))
     if late.scores.shape[0] == 0:
         return guess
     now = learner.loss.at(scores, classes, guess, y, room.slopes)
@@ -102,22 +104,43 @@ def answer(
 def listen_again(
     learner: AutoMulticlass, mind: ClassMind, work: ClassWorkspace, room: Room, then: Any, slot: int, scores: Cells
 ) -> int:
-    """Mix the experts' chances as they were when a row was asked; returns the guess. The stacks' own are kept there."""
+    """Mix the experts' chances as they were when a row was asked; returns the guess. The stacks' own are kept there.
+
+    A class that was met since had what experts leave to all that are not met.
+    """
+    known, met = room.known[0], int(then[slot, MET])
     trade_past(mind, work, room, then, slot)
     learner.listen(mind, work, room)
     learner.judge_classes(mind, work, room, True, PARTITIONS)
+    room.known[0] = met
+    for k in range(LANES):
+        learner.share(work, room, k)
+    room.known[0] = known
     trade_past(mind, work, room, then, slot)
+    for c in range(met, known):
+        for k in range(EXPERTS):
+            if k < LANES or (k == PARTITIONS and then[slot, HEEDED] > 0.0):
+                work.chances[k * room.raw.size + c] = DOUBT / (met + 1)
+        for k in range(STACKS):
+            then[slot, THEN_CLASSES + c * THEN_WIDTH + THEN_STACKS + k] = DOUBT / (met + 1)
     trade_chances(work, room, then, slot)
     if then[slot, HEEDED] > 0.0:
-        for c in range(int(then[slot, MET])):
+        for c in range(met):
             score = then[slot, THEN_CLASSES + c * THEN_WIDTH + THEN_BESIDE]
             work.chances[PARTITIONS * room.raw.size + c] = math.exp(score)
     return learner.mix(mind, work, room, scores)
 
 
+def doubt_then(mind: ClassMind, work: ClassWorkspace, met: int) -> None:
+    """Write the chance that each expert leaves to a class not met, `met` being the number of those that were."""
+    for k in range(EXPERTS):
+        if mind.trust[LOSSES + k] < math.inf:
+            work.likelihoods[k] = DOUBT / (met + 1)
+
+
 def trade_chances(work: ClassWorkspace, room: Room, then: Any, slot: int) -> None:
     """Exchange the chances that stacks give for those kept in a slot."""
-    for c in range(int(then[slot, MET])):
+    for c in range(room.known[0]):
         first = THEN_CLASSES + c * THEN_WIDTH + THEN_STACKS
         for k in range(STACKS):
             at, kept = (LANES + k) * room.raw.size + c, then[slot, first + k]

@@ -44,7 +44,7 @@ from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
 from lowregret.rule import MirrorDescent, Rule
-from lowregret.state import LINEAR, MISTAKES, ROUNDS, TOTAL, State
+from lowregret.state import ENERGY, LINEAR, LONGEST, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
 from lowregret.types import Cells
 
@@ -291,11 +291,14 @@ class AutoMulticlass(Learner):
         self.remember(mind, room, y)
 
     def book(self, s: State, x: Rows, i: int, weight: float, room: Room, scores: Cells) -> None:
-        """θ −= slopes ⊗ x, the bias included."""
-        lots, known = np.uint64(room.raw.size), np.uint64(room.known[0])
+        """θ −= slopes ⊗ x, the bias included; ENERGY is Σ‖slopes‖², LONGEST the largest ‖scores‖²."""
+        lots, known, square = np.uint64(room.raw.size), np.uint64(room.known[0]), 0.0
         for c in range(known):
             room.slopes[c] *= weight
             s.sums[LINEAR] += room.slopes[c] * scores[c]
+            s.sums[ENERGY] += room.slopes[c] * room.slopes[c]
+            square += scores[c] * scores[c]
+        s.sums[LONGEST] = max(s.sums[LONGEST], square)
         for k in range(x.begin(i), x.end(i)):
             first, value = np.uint64(x.column(i, k)) * lots, x.value(i, k)
             for c in range(known):

@@ -30,7 +30,7 @@ from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
 from lowregret.rule import MirrorDescent, Rule
-from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, State
+from lowregret.state import DIMENSION, ENERGY, LINEAR, LONGEST, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.step import Constant
 from lowregret.types import Cells, Vector, cell
 
@@ -302,13 +302,19 @@ class Auto(Learner):
         self.follow(s, mind, work, x, i, ahead, y, weight, rate)
 
     def book(self, s: State, y: float, weight: float, p: float) -> float:
-        """Add a round to the sums; returns the slope of its loss, as often as it counts."""
+        """Add a round to the sums; returns the slope of its loss, as often as it counts.
+
+        ENERGY and LONGEST are those of a player whose iterate is the score: Σ g², and the largest p².
+        """
         value, slope = self.loss.at(p, y)
         s.sums[TOTAL] += weight * value
-        s.sums[LINEAR] += weight * slope * p
+        g = weight * slope
+        s.sums[LINEAR] += g * p
+        s.sums[ENERGY] += g * g
+        s.sums[LONGEST] = max(s.sums[LONGEST], min(p * p, WIDE))
         s.counts[MISTAKES] += self.loss.wrong(p, y)
         s.counts[ROUNDS] += 1
-        return weight * slope
+        return g
 
     def follow(
         self, s: State, mind: Mind, work: Workspace, x: Rows, i: int, ahead: int, y: float, weight: float, rate: float

@@ -56,6 +56,7 @@ LOG_PARTITIONS, LOG_EXPERTS = math.log(PARTITIONS), math.log(EXPERTS)  # before 
 FINEST = 2.0**40  # units that weight·|label − origin| may be
 SETTLED = 64  # rows after which labels far from all others are not believed at once
 ALONE = 1.5  # of n labels within a range, the most times range/n that their mean is from its end if one is far off
+FAINTEST = 1e-300  # gaps up to this are none: ln N divided by them is near the end of numbers, or beyond
 FARTHEST = 32.0  # and how far that is, in ranges of the labels so far
 
 
@@ -176,9 +177,9 @@ class AutoRegressor(Auto):
         for k in range(EXPERTS):
             sum_now = mind.trust[LOSSES + k]
             before, after = min(before, sum_now - work.chances[k]), min(after, sum_now)
-        if mind.trust[GAP] == 0.0:
-            return after - before
         eta, old, new = self.rate(mind), 0.0, 0.0
+        if eta == math.inf:
+            return after - before
         for k in range(EXPERTS):
             sum_now = mind.trust[LOSSES + k]
             old += math.exp(-eta * (sum_now - work.chances[k] - before))
@@ -186,19 +187,20 @@ class AutoRegressor(Auto):
         return after - before - (math.log(new) - math.log(old)) / eta
 
     def rate(self, mind: Mind) -> float:
-        """η = ln N/Δ"""
-        return (LOG_EXPERTS if mind.trust[LOSSES + PARTITIONS] < math.inf else LOG_PARTITIONS) / mind.trust[GAP]
+        """η = ln N/Δ, ∞ as long as Δ is 0 or hardly above."""
+        logs = LOG_EXPERTS if mind.trust[LOSSES + PARTITIONS] < math.inf else LOG_PARTITIONS
+        return logs / mind.trust[GAP] if mind.trust[GAP] > FAINTEST else math.inf
 
     def trust(self, mind: Mind) -> None:
         """w ∝ e^{−ηL}; with η = ∞, the best share all."""
         best, total = math.inf, 0.0
-        eta = self.rate(mind) if mind.trust[GAP] > 0.0 else 0.0
+        eta = self.rate(mind)
         for k in range(EXPERTS):
             best = min(best, mind.trust[LOSSES + k])
         for k in range(EXPERTS):
             behind = mind.trust[LOSSES + k] - best
             w = 1.0 if behind == 0.0 else 0.0
-            if mind.trust[GAP] > 0.0:
+            if eta < math.inf:
                 w = math.exp(-eta * behind)
             mind.trust[WEIGHTS + k] = w
             total += w

@@ -12,10 +12,11 @@ from lowregret.auto.frozen import DONE, KEPT_NAMES, NOW, OWN, close_round, hedge
 from lowregret.auto.frozen import GAP as KEPT_GAP
 from lowregret.auto.frozen import MIXED as KEPT_MIXED
 from lowregret.auto.learner import EXPERTS, GAP, MIXED, NAMES, WEIGHTS, expert_losses
+from lowregret.auto.view import COLUMNS, COUNT, DEVIATION, MEAN
 from lowregret.certificate import Certificate, Premise
-from lowregret.compile.numerics import EPSILON
+from lowregret.compile.numerics import EPSILON, norm
 from lowregret.domain import Domain
-from lowregret.state import LINEAR, TOTAL, State
+from lowregret.state import ENERGY, LINEAR, LONGEST, TOTAL, State
 from lowregret.types import Vector
 
 ROUNDING = 1e-12  # of sums of many losses, relative
@@ -151,20 +152,33 @@ class Keeping:
         }
 
 
-def against_fixed(state: State, comparator: Domain) -> Certificate:
+def against_fixed(state: State, comparator: Domain, measures: Vector) -> Certificate:
     """LINEARISED: Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ ≥ regret against fixed linear predictors: O(d).
 
     g_t is the loss's slope at the mixture's own score s_t. It holds for any scores, since losses are convex in the
     score; no theorem bounds the sum.
+
+    Terms may cancel, so rounding goes by Σ|g_t s_t| ≤ max|s_t|·√(T·Σg_t²) and Σ|g_t x_tj| ≤ √(Σg_t²·Σx_tj²), the
+    latter being known by the measures of features.
     """
     comparator.fits(state.dimension)
     linear, highest = float(state.sums[LINEAR]), comparator.support(state.theta.copy())
-    rounding = off(state.rounds + state.dimension, linear, highest, float(state.sums[TOTAL]))
+    slopes, reach = math.sqrt(state.sums[ENERGY]), comparator.reach(2.0, state.dimension)
+    scores = slopes * math.sqrt(state.rounds) * math.sqrt(state.sums[LONGEST])
+    rows = slopes * math.hypot(math.sqrt(state.rounds), lengths(measures)) * (reach if reach < math.inf else 0.0)
+    rounding = off(state.rounds + state.dimension, linear, highest, float(state.sums[TOTAL]), scores, rows)
     statement = "Σ g_t s_t + max_u ⟨u, −Σ g_t x_t⟩, g_t the slope at the score s_t"
     return Certificate("LINEARISED", statement, comparator.describe(), linear + highest, math.inf, rounding=rounding)
 
 
-def against_forests(mine: float, theirs: float, proof: Certificate, trees: int, cells: int) -> Certificate:
+def lengths(measures: Vector) -> float:
+    """√Σ‖x_t‖² of the rows learnt, by the measures of their features: O(d)."""
+    counts, means, deviations = (measures[int(place) :: COLUMNS] for place in (COUNT, MEAN, DEVIATION))
+    with np.errstate(over="ignore"):
+        return math.hypot(math.sqrt(deviations.sum()), norm(means * np.sqrt(counts)))
+
+
+def against_forests(run: Any, companion: Any, trees: int, cells: int) -> Certificate:
     """FOREST: my loss minus the companion's, plus what LINEARISED says of the companion.
 
     The companion has played the same rounds, some of them again once its cells were settled; what it lost is known
@@ -173,9 +187,10 @@ def against_forests(mine: float, theirs: float, proof: Certificate, trees: int, 
     statement = (
         "Σ (loss − companion's loss) + Σ g_t c_t + max_u ⟨u, −Σ g_t φ(x_t)⟩, g_t the slope at the companion's c_t"
     )
+    mine, theirs, proof = run.loss, companion.loss, companion.fixed_certificate
     comparator = proof.comparator | {"of": f"weighting of {trees} trees' cells and the features"}
     linear = mine - theirs + float(proof.linear_regret or 0.0)
-    rounding = float(proof.rounding or 0.0) + off(1, mine, theirs)
+    rounding = float(proof.rounding or 0.0) + off(run.rounds, mine, theirs)
     told = {"trees": float(trees), "cells": float(cells)}
     return Certificate("FOREST", statement, comparator, linear, math.inf, rounding=rounding, details=told)
 

@@ -97,7 +97,7 @@ class Mixture(RunRecord):
         return self.contest(run).certificate()
 
     def fixed_certificate(self, run: Any) -> Certificate:
-        return against_fixed(run.books, run.comparator)
+        return against_fixed(run.books, run.comparator, run.measures)
 
     def forest_certificate(self, run: Any) -> Certificate | None:
         """FOREST: the regret against fixed weightings of all cells and features, if there are partitions."""
@@ -105,11 +105,11 @@ class Mixture(RunRecord):
         if companion is None:
             return None
         forest = run.curve.forest
-        return against_forests(run.loss, companion.loss, companion.fixed_certificate, forest.trees, forest.width)
+        return against_forests(run, companion, forest.trees, forest.width)
 
     def linear_regret(self, run: Any, comparator: Domain) -> float:
         """Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ against a set of fixed predictors, without a second pass: O(d)."""
-        return float(against_fixed(run.books, comparator).linear_regret or 0.0)
+        return float(against_fixed(run.books, comparator, run.measures).linear_regret or 0.0)
 
     def trace(self, run: Any) -> Trace:
         """Loss, regret against the best expert so far and its bound, over the rounds."""
@@ -145,7 +145,8 @@ class Mixture(RunRecord):
         rows = list(self._eras)
         if run.rounds and (not rows or rows[-1][ROUND] != run.rounds):
             rows.append(sums(run.rounds, run.loss, self.mind.trust))
-        return Eras.of(rows, count, bool(run.learner.loss.classifies))
+        now = self.contest(run)
+        return replace(Eras.of(rows, count, now.classifies), rate=now.rate, drift=now.drift)
 
     def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
         """Mean loss and regret over the rounds; below, mean losses in eras and how far each expert was trusted."""

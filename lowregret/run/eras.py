@@ -63,6 +63,8 @@ class Eras:
     gaps: Vector  # what importance weights above 1 cost
     classifies: bool
     names: tuple[str, ...]
+    rate: float = 1.0  # how much of each verdict on experts counted: less than 1 if answers came late
+    drift: float = 0.0  # how much less the mixture would have lost by its scores when the answers came
 
     @classmethod
     def of(cls, rows: list[Vector], count: int | None, classifies: bool) -> Eras:
@@ -105,8 +107,8 @@ class Eras:
     @property
     def bounds(self) -> Vector:
         """Bounds on the mixture's regret to the best expert of each era: ln N + ln(end) + Σ[loss − mix loss]₊ for a
-        loss that classifies, else ∞."""
-        if not self.classifies:
+        loss that classifies, else ∞; so too if answers came late, whose cost is known of the whole run alone."""
+        if not self.classifies or self.rate < 1:
             return np.full(self.ends.size, math.inf)
         return math.log(max(len(self.names), 1)) + np.log(self.ends) + self.gaps
 
@@ -118,19 +120,25 @@ class Eras:
     @property
     def certificate(self) -> Certificate:
         """MIX-SHARE-ERAS: the mixture against the best expert of each era, one after the other."""
-        regret, bound = float(self.mixture.sum() - self.least.sum()), math.inf
-        if self.classifies and self.ends.size:
+        regret, bound, late = float(self.mixture.sum() - self.least.sum()), math.inf, self.rate < 1
+        joined = late and NAMES[PARTITIONS] in self.names  # what lateness had cost by then is not known
+        if self.classifies and self.ends.size and not joined:
             experts = math.log(len(self.names))
             logs = np.log([self.ends[-1], *self.switches]).sum() + (self.switches.size + 1) * experts
-            bound = float(logs + self.gaps.sum())
+            bound = float(logs / self.rate + self.gaps.sum()) + self.drift
         comparator = {
             "set": "experts",
             "count": len(self.names),
             "eras": self.ends.size,
             "switches": self.switches.size,
         }
-        statement = "(m + 1)·ln N + ln T + Σ ln t_i over m switches after rounds t_i + Σ[loss − mix loss]₊"
-        return Certificate("MIX-SHARE-ERAS", statement, comparator, regret, bound, regret=regret)
+        name, logs_in_words = "MIX-SHARE-ERAS", "(m + 1)·ln N + ln T + Σ ln t_i"
+        statement = f"{logs_in_words} over m switches after rounds t_i + Σ[loss − mix loss]₊"
+        if late:
+            name = f"{name}+DRIFT"
+            statement = f"{1 / self.rate:.0f}·({logs_in_words}) over m switches after rounds t_i + Σ[loss − mix loss]₊"
+            statement = f"{statement} + Σ(loss when asked − loss when answered)"
+        return Certificate(name, statement, comparator, regret, bound, regret=regret)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """A figure of the mean losses of the mixture and the best experts in eras, weights below; saved if `path`."""

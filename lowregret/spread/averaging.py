@@ -34,7 +34,7 @@ from lowregret.errors import PartError
 from lowregret.learner.growth import FIRST, double_room
 from lowregret.risk.kept_trial import Trial
 from lowregret.run.averaged import Averaged, AveragedRun
-from lowregret.state import DIMENSION, LINEAR, MISTAKES, ROUNDS, TOTAL, State
+from lowregret.state import DIMENSION, ENERGY, LINEAR, LONGEST, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.stream.places import Places
 from lowregret.types import Vector
 
@@ -64,8 +64,9 @@ def merge(base: AveragedRun, runs: Sequence[AveragedRun]) -> AveragedRun:
         base.state.counts.copy(),
     )  # fmt: skip
     for run in runs:
-        for k in (TOTAL, LINEAR):
+        for k in (TOTAL, LINEAR, ENERGY):
             state.sums[k] += run.state.sums[k] - base.state.sums[k]
+        state.sums[LONGEST] = max(state.sums[LONGEST], run.state.sums[LONGEST])
         for k in (ROUNDS, MISTAKES):
             state.counts[k] += run.state.counts[k] - base.state.counts[k]
     state.counts[DIMENSION] = room + 1

@@ -183,22 +183,19 @@ def classify_many(X: Vector, y: Any, delays: Any) -> Heard:
             if banks:
                 u = class_inputs(raw, memory, trust.t + 1)
                 chances = chances_of(raw, np.array([stack.m for stack in pile]) @ u)
-            scores[s], then[s] = trust.w @ chances, (raw, memory.last, memory.recent.copy(), chances[8:])
+            scores[s], then[s] = trust.w @ chances, (raw, memory.last, memory.recent.copy(), chances)
             continue
         trust.await_many(crowd)
-        (raw, last, recent, stacked), seen, before = then.pop(s), views.of(X[s]), len(banks)
+        (raw, last, recent, given), seen, before = then.pop(s), views.of(X[s]), len(banks)
         code, met = codes.setdefault(y[s], before), raw.shape[1]
-        mixed, u, own, likelihood = np.zeros(0), np.zeros((11, 0)), stacked, np.full(11, DOUBT / (before + 1))
+        mixed, u, own = trust.w @ given, np.zeros((11, 0)), given[8:]
+        likelihood = given[:, code] if code < met else np.full(11, DOUBT / (met + 1))
         if before:
             old = copy.deepcopy(memory)
             old.last, old.recent[:met] = last, recent
             wide = np.hstack([raw, raw_scores(seen)[:, met:]])
             u = class_inputs(wide, old, trust.t + 1)
-            chances = chances_of(wide, np.array([stack.m for stack in pile]) @ u)
-            own = chances[8:].copy()
-            chances[8:, :met] = stacked
-            mixed = trust.w @ chances
-            likelihood = chances[:, code] if code < before else likelihood
+            own = chances_of(wide, np.array([stack.m for stack in pile]) @ u)[8:]
         drift += softmax_loss(scores[s], max(before, code + 1), code) - softmax_loss(mixed, max(before, code + 1), code)
         trust.judge(likelihood, 1.0)
         if code < before:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lowregret import zoo
 from lowregret.errors import PartError
-from lowregret.loss import Square
+from lowregret.loss import Logistic, Square
 from lowregret.run.begin import begin
 from lowregret.run.eras import MOST, SHORTEST, next_end
 from lowregret.store.kinds import load
@@ -109,6 +109,17 @@ def test_nor_does_one_against_an_adversary_or_with_weights() -> None:
     for _, made in (adversarial(), row_by_row(x[300:900], y[300:900], rng.choice([0.3, 1.0, 4.0], 600))):
         assert worst_interval(made, made.mixture) <= 1e-9
         assert made.mixture.sum() - made.gaps.sum() <= best_sequence(made) + 1e-9
+
+
+@pytest.mark.parametrize("delay", [1, 60])
+def test_late_answers_cost_what_they_cost_in_eras_too(delay: int) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(1500, 3)), np.repeat(rng.choice([-1.0, 1.0], 75), 20)
+    eras = train(zoo.auto(Logistic(), "raw"), x, y, delay=delay).eras()
+    assert eras.certificate.id == "MIX-SHARE-ERAS+DRIFT"
+    assert eras.certificate.holds
+    assert eras.certificate.bound < math.inf
+    assert np.all(np.isinf(eras.bounds))  # what lateness cost is known of the whole run alone
 
 
 def test_without_sharing_a_mixture_comes_too_late(switched: tuple[Any, Rowwise]) -> None:

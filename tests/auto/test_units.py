@@ -176,3 +176,13 @@ def test_labels_that_differ_by_their_scatter_are_kept() -> None:
     x, y = source(100)
     run = train(zoo.auto(Square(), "raw"), x[:64], y[:64])
     assert not run.learner.misled(run.record.mind)
+
+
+@pytest.mark.parametrize("weight", [1e-290, 1e-300, 1e-310, 5e-324])
+def test_weights_near_the_least_number_are_learnt(weight: float) -> None:
+    """ln N/Δ exceeded all numbers, and ∞·0 made the experts' weights NaN."""
+    x, y = source(200)
+    run = train(zoo.auto(Square(), "raw"), x, y, np.full(200, weight))
+    assert run.rounds == 200
+    assert np.isfinite(run.predict(x)).all()
+    assert run.certificate.holds
