@@ -301,6 +301,13 @@ def narrow(features: Features) -> Rows:
     return replace(x, indices=x.indices.astype(np.uint32))
 
 
+def copied(x: Rows) -> Rows:
+    """Rows in memory of their own, which nobody else can change."""
+    return replace(
+        x, **{name: np.array(value) for name, value in x.parameters.items() if isinstance(value, np.ndarray)}
+    )
+
+
 def as_sparse(x: Rows) -> Sparse:
     """Rows with all their entries, zeros too, as sparse ones."""
     if isinstance(x, Sparse):

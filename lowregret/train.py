@@ -10,9 +10,10 @@ from lowregret.domain import Domain
 from lowregret.errors import DataError, PartError
 from lowregret.features import FeatureMap, Partitions
 from lowregret.learner.kernel_perceptron import KernelPerceptron
+from lowregret.learner.labels import ClassNames
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.learner.validate import room_for
+from lowregret.learner.validate import room_for, settled
 from lowregret.rows import Checked, Features, Rows, as_rows
 from lowregret.run.auto import AutoRun, auto_for
 from lowregret.run.auto_multiclass import AutoMulticlassRun
@@ -129,6 +130,8 @@ def _train_rows(
     learner: Any, features: Any, labels: Any, weights: Any, dimension: int | None, classes: Any, how: RunOptions
 ) -> LinearRun | MulticlassRun | AutoRun:
     """The run of a learner on rows, or of "auto", whose loss fits the first labels."""
+    labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
+    classes = None if classes is None else ClassNames(classes).names
     rows, columns = _told(features, labels, weights, dimension)
     if learner == "auto" and isinstance(rows, Stream):
         rows = Ahead(rows)  # whose first labels are looked at
@@ -147,6 +150,7 @@ def _train_kernel(learner: KernelPerceptron, features: Any, labels: Any, compile
         raise PartError(
             "KernelPerceptron takes neither weights nor a comparator, certify, expand, learners, delay: leave them out"
         )
+    labels = settled(labels, "labels")
     rows = as_rows(features)
     with room_for(rows.shape[1]):
         run = KernelRun(learner, learner.start(rows.shape[1]), compiled=compiled)

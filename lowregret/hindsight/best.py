@@ -51,7 +51,7 @@ from lowregret.hindsight.passes import Pass, by_passes
 from lowregret.hindsight.path import follow
 from lowregret.hindsight.units import in_units, out_of_units
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import finite_numbers, room_for
+from lowregret.learner.validate import finite_numbers, room_for, settled
 from lowregret.loss import Cost, Loss, OnMistakes, Square
 from lowregret.loss.verify import counterexample, first_met
 from lowregret.rows import as_rows, length
@@ -108,6 +108,7 @@ def best_in_hindsight(
         raise PartError(f"seconds must be positive, got {seconds!r}")
     if not isinstance(domain, Domain):
         raise PartError(f"domain must be a set such as L2Ball(1.0), got {domain!r}")
+    labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
     x = as_rows(features)
     y = finite_numbers(labels, "labels", x.shape[0])
     c = np.empty(0) if weights is None else finite_numbers(weights, "weights", x.shape[0])

@@ -25,6 +25,7 @@ Place = Callable[[int], str]  # where row i is, for errors
 SIZES = [MASS, GROWN, CONTENT, FARTHEST, LARGEST_BET]  # sums that are finite as long as the weights are
 LARGE = 1e40  # numbers of a row up to which their squares can be summed over all rows of a run
 MANY = 1 << 40  # features of which NumPy cannot even say how much memory they need
+_PLAIN = frozenset((bool, int, float, str, bytes, type(None)))  # types whose values do nothing by themselves
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
 
 
@@ -38,6 +39,43 @@ def real_numbers(values: Any, what: str) -> Vector:
         return np.require(np.ascontiguousarray(given, np.float64), requirements=["W", "A"])
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{what} must be numbers: {error}") from None
+
+
+def settled(values: Any, what: str, kind: str = "numbers or names") -> Any:
+    """Labels, weights or delays as an array of numbers and texts, of which nobody else is asked any more.
+
+    Objects may do anything while they are asked for their numbers, even change the rows. So that comes first, then all
+    is looked at that compiled loops rely on, `as_rows`, and then they run. In arrays of objects, what is neither a
+    number nor a text becomes None. O(1) for arrays of numbers.
+    """
+    if values is None or type(values) in _PLAIN:
+        return values
+    require_unmasked(values, what)
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{what} must be {kind}, one for each row: {error}") from None
+    if found.dtype != object:
+        return found
+    if found.ndim == 0:
+        raise DataError(f"{what} must be {kind}, one for each row, not a {type(values).__name__}")
+    exact = np.empty(found.size, object)
+    exact[:] = [value if type(value) in _PLAIN else _exact(value) for value in found.ravel().tolist()]
+    return exact.reshape(found.shape)
+
+
+def _exact(value: Any) -> Any:
+    """A number or a text as Python has them; None if a value is neither."""
+    if isinstance(value, str):
+        return str.__str__(str(value))
+    if isinstance(value, bytes):
+        return bytes(value)
+    if isinstance(value, np.timedelta64):  # to NumPy a whole number, of nobody knows what
+        return None
+    try:
+        return int(value) if isinstance(value, int | np.integer) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def require_unmasked(values: Any, what: str) -> None:

@@ -21,13 +21,13 @@ from lowregret.domain import Domain, Simplex
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight import best_fixed
 from lowregret.learner.linear import Linear, score_rows
-from lowregret.learner.validate import finite_numbers, numbers
+from lowregret.learner.validate import finite_numbers, numbers, settled
 from lowregret.loss import OnMistakes
 from lowregret.loss.verify import counterexample
 from lowregret.play.game import Game
 from lowregret.play.player import RuleSeat
 from lowregret.regret.descent import DescentTrace, descent_of
-from lowregret.rows import EVERY, Features, Rows
+from lowregret.rows import EVERY, Features, Rows, copied
 from lowregret.run.linear import LinearRun
 from lowregret.state import LONGEST
 from lowregret.types import Vector
@@ -241,7 +241,8 @@ class RowRecord(Record):
             raise PartError("a ridge, or a loss that depends on what was predicted, has no f_t of the row alone")
         if learner.centred():
             raise PartError("comparators of a learner with a centre are counted from there: use `run.regret(u, X, y)`")
-        self.run, self.x = run, run.expanded(features, weights)
+        labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
+        self.run, self.x = run, copied(run.expanded(features, weights))  # which may change before it is asked
         self.y = numbers(labels, "labels", self.x.shape[0])
         self.weights = np.ones(self.y.size) if weights is None else numbers(weights, "weights", self.y.size)
         if run.scores.size != self.y.size or np.count_nonzero(self.weights) != run.rounds:

@@ -20,7 +20,7 @@ from lowregret.learner.growth import split
 from lowregret.learner.labels import name_label
 from lowregret.learner.late import nobody
 from lowregret.learner.linear import Learner
-from lowregret.learner.validate import Place, numbers, require_bounded
+from lowregret.learner.validate import Place, numbers, require_bounded, settled
 from lowregret.loss.verify import MetScores, first_met
 from lowregret.risk.bounds import RiskEvidence, headline, risks
 from lowregret.risk.kept_trial import Foretold, Kept, Trial, next_freeze
@@ -105,6 +105,8 @@ class RowRun(CarefulRun, Patient, Scoring):
         `delay`, of a run that was begun with one: another, or one for each row.
         """
         self.require_late(delay)
+        labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
+        delay = settled(delay, "delays", "whole numbers ≥ 0")
         if is_stream(features):
             for batch, delays in with_delays(raise_faults(features.batches()), delay):
                 self.learn_batch(batch, delays)

@@ -24,7 +24,7 @@ from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.late import DRIFT, LAGGED, LEDGER
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label
+from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label, settled
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.careful import REACH, on_trial
@@ -165,6 +165,8 @@ class DelayedRun(LinearRun):
         `delay`: a number, or one per row. Answers due after the last row arrive as more rounds are asked, or by
         `deliver`. Splitting the rows over several calls changes nothing, not even the last bit.
         """
+        labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
+        delay = settled(delay, "delays", "whole numbers ≥ 0")
         if is_stream(features):
             done = 0
             for batch in raise_faults(features.batches()):

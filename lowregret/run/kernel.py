@@ -39,6 +39,7 @@ from lowregret.learner.validate import (
     require_narrow,
     require_rows,
     require_scores,
+    settled,
 )
 from lowregret.risk.drawn import error_risks, independence
 from lowregret.risk.online_to_batch import RiskCertificate
@@ -89,6 +90,7 @@ class KernelRun(Saved):
     @in_turn
     def learn(self, features: Features, labels: Any) -> Self:
         """Learn more rows. Splitting the rows over several calls changes nothing, not even the last bit."""
+        labels = settled(labels, "labels")
         x = self._rows(features)
         y = numbers(labels, "labels", x.shape[0])
         self.scores = np.full(y.size, np.nan)
@@ -192,6 +194,7 @@ class KernelRun(Saved):
         u(x) = Σ_i α_i K(x_i, x) takes the place of ⟨u, x⟩, αᵀKα of ‖u‖² and K(x, x) of ‖x‖². Every α_i ≠ 0 costs as
         many kernels as there are rows.
         """
+        labels, alpha = settled(labels, "labels"), settled(alpha, "alpha")
         x = self._rows(features)
         y = numbers(labels, "labels", x.shape[0])
         if y.size != self.rounds or self.scores.size != y.size:

@@ -66,9 +66,10 @@ class LinearRun(ScoredRun):
         self.require_prompt()
         if not self.uniform:
             raise PartError("mistake bounds need importance weights of 1")
+        fixed = self._spread(u)
         rows = self._given_again(features, labels)
         scores = rows.own_scores(rows.y.size)
-        return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, self._spread(u))
+        return mistake_certificates(self.learner, self.state, rows.x, rows.y, scores, fixed)
 
     def promised_risks(self, u: Any, features: Features, labels: Any, delta: float = 0.05) -> list[RiskCertificate]:
         """Risk bounds against u, chosen without a look at the rows, that theorems promised before the run.
@@ -78,7 +79,8 @@ class LinearRun(ScoredRun):
         self.require_prompt()
         if not self.uniform:
             raise PartError("these bounds need importance weights of 1")
-        rows, fixed = self._given_again(features, labels), self._spread(u)
+        fixed = self._spread(u)
+        rows = self._given_again(features, labels)
         rows.require_all()
         scores = np.empty(rows.y.size)
         score_rows(self.learner.scorer, fixed, rows.x, EVERY, scores)

@@ -12,7 +12,14 @@ from lowregret.compile.call import call
 from lowregret.errors import DataError, PartError
 from lowregret.learner.labels import name_of, one_label_each
 from lowregret.learner.multiclass import judge_classes
-from lowregret.learner.validate import finite_numbers, numbers, require_label, require_scores, require_weight
+from lowregret.learner.validate import (
+    finite_numbers,
+    numbers,
+    require_label,
+    require_scores,
+    require_weight,
+    settled,
+)
 from lowregret.risk.kept_trial import judge_scores
 from lowregret.rows import Features, Sparse
 from lowregret.run.dependence import Dependence, mean_predictions, quantiles
@@ -60,6 +67,7 @@ def _given(run: Any, features: Features, labels: Any, weights: Any) -> Tried:
     """Rows given by the user, for the model as it is now; refuses what cannot be judged."""
     if labels is None:
         raise DataError(f"importance is told by the loss, which needs labels: {GIVE}")
+    labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
     x = run._rows(features)
     w = np.ones(x.shape[0]) if weights is None else numbers(weights, "weights", x.shape[0])
     for i in range(x.shape[0]):

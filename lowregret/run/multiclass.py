@@ -29,7 +29,14 @@ from lowregret.learner.layout import filed, more_lanes, plain, restored, stride,
 from lowregret.learner.linear import write_model, write_point
 from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, learn_classes, longest, score_classes
 from lowregret.learner.multiclass_simd import at_work
-from lowregret.learner.validate import numbers, require_cheap, require_finite, require_moderate, require_weight
+from lowregret.learner.validate import (
+    numbers,
+    require_cheap,
+    require_finite,
+    require_moderate,
+    require_weight,
+    settled,
+)
 from lowregret.loss import PerceptronLoss
 from lowregret.mirror import Euclidean
 from lowregret.risk.bounds import RiskEvidence, shared_premises
@@ -165,7 +172,8 @@ class MulticlassRun(RowRun):
 
     def regret(self, u: Any, features: Features, labels: Any, weights: Any = None) -> float:
         """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed matrix u, given the rows that were learnt."""
-        return self._given_again(features, labels, weights).regret(self._flat(u))
+        fixed = self._flat(u)
+        return self._given_again(features, labels, weights).regret(fixed)
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> list[Certificate]:
         """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`."""
@@ -185,7 +193,8 @@ class MulticlassRun(RowRun):
         self.require_prompt()
         match self.learner:
             case Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(Reals()), Constant(1.0))) if self.uniform:
-                return self._given_again(features, labels, guessed=True).margins(self._flat(u))
+                fixed = self._flat(u)
+                return self._given_again(features, labels, guessed=True).margins(fixed)
         raise PartError(
             "mistake bounds speak of zoo.mc_perceptron() on rows of weight 1: use `certificates` for others"
         )
@@ -343,6 +352,7 @@ class MulticlassRun(RowRun):
         """The rows of the run, given once more; with the guesses made of them if they are needed."""
         from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain, needs_guesses
 
+        labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
         x = self._rows(features)
         codes = self.classes.encode(self._labels(labels, x.shape[0]), np.zeros(x.shape[0], bool))
         w = np.ones(codes.size) if weights is None else numbers(weights, "weights", x.shape[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import finite_numbers, numbers, refuse
+from lowregret.learner.validate import finite_numbers, numbers, refuse, settled
 from lowregret.risk.kept_trial import Foretold, judge_scores
 from lowregret.risk.statistics import Tally
 from lowregret.rows import Features, Rows, length
@@ -82,11 +82,13 @@ class ScoredRun(RowRun):
         The certificate bounds this regret: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
         the weighted mean is taken.
         """
-        return self._given_again(features, labels, weights).regret(self._spread(u))
+        fixed = self._spread(u)
+        return self._given_again(features, labels, weights).regret(fixed)
 
     def against(self, u: Any, features: Features, labels: Any, weights: Any = None) -> Vector:
         """Σ_{s≤t} f_s(u) of one fixed u at the rounds t of the trace, given the rows that were learnt: O(nnz)."""
-        return self._given_again(features, labels, weights).losses(self._spread(u), self.trace.rounds)
+        fixed = self._spread(u)
+        return self._given_again(features, labels, weights).losses(fixed, self.trace.rounds)
 
     @classmethod
     def _given(cls, learner: Any, description: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
@@ -111,6 +113,7 @@ class ScoredRun(RowRun):
         """The rows of the run, given once more."""
         from lowregret.hindsight.fixed_comparator import GivenAgain
 
+        labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
         given = self._rows(features)
         y = numbers(labels, "labels", given.shape[0])
         w = np.ones(y.size) if weights is None else numbers(weights, "weights", y.size).copy()

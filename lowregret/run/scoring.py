@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.errors import DataError
 from lowregret.learner.labels import ClassNames
-from lowregret.learner.validate import numbers, require_rows, require_scores, room_for
+from lowregret.learner.validate import numbers, require_rows, require_scores, room_for, settled
 from lowregret.risk.kept_trial import Kept, Trial
 from lowregret.rows import Features, Rows, Sparse, as_rows
 from lowregret.run.dependence import Dependence
@@ -141,6 +141,7 @@ class Scoring(Saved):
 
     def expanded(self, features: Features, weights: Any = None) -> Rows:
         """The rows that were learnt, from the first on, with the columns that were added to each then."""
+        weights = settled(weights, "weights", "numbers")
         x = self._rows(features)
         w = np.empty(0) if weights is None else numbers(weights, "weights", x.shape[0])
         return x if self.expansion is None else self.expansion.as_learnt(x, w, 0, self.compiled)

@@ -117,11 +117,12 @@ def rehearse(
     for name, value in (("workers", cluster.workers), ("servers", cluster.servers), ("batch", batch)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise PartError(f"{name} must be a whole number, at least 1, got {value!r}")
-    rows, y = as_rows(features), np.ascontiguousarray(labels, float)
+    y = np.ascontiguousarray(labels, float)
+    w = np.empty(0) if weights is None else np.ascontiguousarray(weights, float)
+    rows = as_rows(features)
     x = without_zeros(rows, 0, rows.shape[0]) if isinstance(rows, Dense) else as_sparse(rows)
     if x.shape[0] != y.size:
         raise PartError(f"there are {x.shape[0]} rows and {y.size} labels")
-    w = np.empty(0) if weights is None else np.ascontiguousarray(weights, float)
     return _Play(learner, Batch(x, y, w, np.arange(y.size), "rows"), cluster, batch, seed).finish(comparator)
 
 

@@ -6,10 +6,12 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 SHOWN = 60  # bytes of half a line
 LOOK = 0.1  # seconds between looks at a file that has nothing new
+LOOKS = 100  # at a folder whose files are being renamed
 
 
 class Follow:
@@ -33,33 +35,47 @@ class Follow:
         self._ended.wait(LOOK)
 
 
-def between(path: str, before: os.stat_result, now: os.stat_result) -> list[str] | None:
+def between(path: str, before: os.stat_result, now: os.stat_result) -> list[tuple[str, os.stat_result]] | None:
     """The files that a path led to after one and before another, oldest first, by the names that rotation gave them.
 
     Whoever moves x to x.1 moves x.1 to x.2 first, and whoever names days goes on with later ones, x-20240131. So what
-    became of the first file says which are younger; None if it is not there, or its name does not say.
+    became of the first file says which are younger; None if it is not there, or names do not say.
     """
-    folder, name = Path(path).parent, Path(path).name
-    files = {file.name[len(name) :]: (file.stat(), str(file)) for file in _beside(folder, name)}
+    files = _beside(path)
     own = next((rest for rest, (found, _) in files.items() if os.path.samestat(found, before)), None)
     if own is None or not re.search(r"\d", own):
         return None
-    shape, numbered = _shape(own), re.fullmatch(r"\D\d{1,5}\D*", own) is not None
-    numbers = {rest: _digits(rest) for rest in files if _shape(rest) == shape}
-    younger = [rest for rest in numbers if (numbers[rest] < numbers[own] if numbered else numbers[rest] > numbers[own])]
-    younger.sort(key=numbers.__getitem__, reverse=numbered)
-    found = [path for stat, path in (files[rest] for rest in younger) if not os.path.samestat(stat, now)]
-    newer = [k for k, rest in enumerate(younger) if os.path.samestat(files[rest][0], now)]
-    return found[: newer[0]] if newer else found
+    shape, counted = _shape(own), re.fullmatch(r"\D\d{1,3}\D*", own) is not None
+    alike = sorted((rest for rest in files if _shape(rest) == shape), key=len, reverse=True)
+    numbers = {_digits(rest): rest for rest in alike}  # of x.1 and x.1.gz, which is being made of it, the first
+    at = _digits(own)
+    younger = sorted((number for number in numbers if (number < at if counted else number > at)), reverse=counted)
+    if counted and [*younger, (0,)][: at[0]] != [(k,) for k in range(at[0] - 1, -1, -1)]:
+        return None  # some are missing, or it is no count
+    found = [files[numbers[number]] for number in younger]
+    newer = [k for k, (stat, _) in enumerate(found) if os.path.samestat(stat, now)]
+    return [(name, stat) for stat, name in (found[: newer[0]] if newer else found)]
 
 
-def _beside(folder: Path, name: str) -> list[Path]:
-    """Regular files whose names begin with that of another."""
-    try:
-        found = [folder / other for other in os.listdir(folder) if other.startswith(name) and other != name]
-    except OSError:
-        return []
-    return [path for path in found if path.is_file() and not path.is_symlink()]
+def _beside(path: str) -> dict[str, tuple[os.stat_result, str]]:
+    """Regular files whose names begin with that of another, by the rest of their names, at one moment.
+
+    Files may be renamed while one after the other is looked at, so this is done until two looks agree.
+    """
+    folder, name = Path(path).parent, Path(path).name
+    found: dict[str, tuple[os.stat_result, str]] = {}
+    for _ in range(LOOKS):
+        seen, found = found, {}
+        with suppress(OSError), os.scandir(folder) as others:
+            for other in others:
+                if other.name.startswith(name) and other.name != name and other.is_file(follow_symlinks=False):
+                    with suppress(OSError):  # it has another name by now
+                        found[other.name[len(name) :]] = os.stat(other.path, follow_symlinks=False), other.path
+        if {rest: stat.st_ino for rest, (stat, _) in seen.items()} == {
+            r: stat.st_ino for r, (stat, _) in found.items()
+        }:
+            break
+    return found
 
 
 def _shape(rest: str) -> str:

@@ -12,6 +12,8 @@ from typing import Any, BinaryIO, cast
 
 CHUNK = 1 << 16  # compressed bytes at a time
 MOST = 1 << 18  # plain bytes at a time
+PIECE = 1 << 11  # compressed bytes of a frame of Zstandard at a time: each four may hold a block of 128 KiB
+ROOM = 1 << 30  # bytes of memory that an xz stream may ask for; Zstandard has a limit of its own, 128 MiB
 
 
 def kind_of(head: bytes) -> str | None:
@@ -75,31 +77,59 @@ def _gzip() -> Any:
     return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
 
 
-class _Zstandard:
-    """A frame with the interface of the other decompressors, but for `most`, which it cannot keep to."""
+class _Xz:
+    """A stream whose memory is bounded, whatever its header asks for."""
 
-    needs_input = True
+    def __init__(self) -> None:
+        self._stream = lzma.LZMADecompressor(memlimit=ROOM)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        try:
+            return self._stream.decompress(data, most)
+        except lzma.LZMAError as error:
+            if "limit" not in str(error):
+                raise
+            raise ValueError(f"unpacking it takes more than {ROOM >> 20} MiB of memory: pack it with xz -9") from None
+
+
+class _Zstandard:
+    """A frame with the interface of the other decompressors, but for `most`: it gives at most 64 MiB at a time."""
 
     def __init__(self) -> None:
         import zstandard
 
         self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._input = memoryview(b"")
 
     @property
     def eof(self) -> bool:
         return self._frame.eof
 
     @property
+    def needs_input(self) -> bool:
+        return not self._input
+
+    @property
     def unused_data(self) -> bytes:
-        return self._frame.unused_data
+        return self._frame.unused_data + bytes(self._input)
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        return self._frame.decompress(data)
+        """Plain bytes of some of the data; the rest is kept for the next calls, which are given nothing."""
+        self._input = memoryview(data) if data else self._input
+        parts, size = [], 0
+        while self._input and size < most and not self._frame.eof:
+            parts.append(self._frame.decompress(self._input[:PIECE]))
+            self._input = self._input[PIECE:]
+            size += len(parts[-1])
+        return b"".join(parts)
 
 
 _KINDS: dict[str, tuple[bytes, Callable[[], Any]]] = {
     "gzip": (b"\x1f\x8b", _gzip),
-    "xz": (b"\xfd7zXZ\x00", lzma.LZMADecompressor),
+    "xz": (b"\xfd7zXZ\x00", _Xz),
     "bzip2": (b"BZh", bz2.BZ2Decompressor),
     "zstandard": (b"\x28\xb5\x2f\xfd", _Zstandard),
 }

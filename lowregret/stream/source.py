@@ -9,6 +9,7 @@ import select
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -22,6 +23,7 @@ SLACK = 64  # bytes after the text that parsers may look at
 STEPS = 8  # a block is at most this part of the text before it, and at least this part of the largest
 LONGEST_LINE = 1 << 30  # of a line
 STDIN = "-"
+TRIES = 5  # at finding files that a path led to
 PATIENCE = 0.1  # seconds between looks whether anybody still waits for a pipe
 
 
@@ -133,6 +135,15 @@ class Source:
         if what is not None:
             raise DataError(f"{self.name} holds no rows: it is {what}")
 
+    @contextmanager
+    def known(self) -> Iterator[None]:
+        """Keep the file from being taken for another: its number is not given to one while it is open somewhere."""
+        held = os.dup(self._raw.fileno())
+        try:
+            yield
+        finally:
+            os.close(held)
+
     def close(self) -> None:
         self._raw.close()
 
@@ -142,29 +153,59 @@ def sources(paths: tuple[str, ...], stop: threading.Event, follow: Follow | None
     for path in paths[:-1]:
         yield Source(path, stop)
     source = Source(paths[-1], stop, follow)
+    while follow is not None:
+        with source.known():
+            yield source
+            successor = _successor(paths[-1], stop, follow) if source.over else None
+            if successor is None:
+                return
+            missed = _missed(paths[-1], source.found, successor, stop, follow)
+            source = successor
+        yield from missed
     yield source
-    while follow is not None and source.over:
-        while not os.path.exists(paths[-1]) and not follow.ended:
-            follow.wait()
-        if follow.ended or stop.is_set():
-            return
-        before, source = source.found, Source(paths[-1], stop, follow)
-        yield from _skipped(paths[-1], before, source, stop, follow)
-        yield source
 
 
-def _skipped(
-    path: str, before: os.stat_result, source: Source, stop: threading.Event, follow: Follow
-) -> Iterator[Source]:
+def _successor(path: str, stop: threading.Event, follow: Follow) -> Source | None:
+    """The file that a path leads to, as soon as it leads to one; None if nothing more is wanted."""
+    while not (follow.ended or stop.is_set()):
+        try:
+            return Source(path, stop, follow)
+        except DataError as error:
+            if not isinstance(error.__context__, FileNotFoundError):
+                raise
+        follow.wait()
+    return None
+
+
+def _missed(path: str, before: os.stat_result, source: Source, stop: threading.Event, follow: Follow) -> list[Source]:
     """The files that a path led to since it led to the one before, if they are still there; else says what may lack."""
     if os.path.samestat(before, source.found):  # which was cut
-        return
-    missed = between(path, before, source.found)
-    if missed is None:
-        follow.say(f"what {path} was in between, if anything, is not read: the file before is no longer beside it")
-    for name in missed or ():
-        follow.say(f"{path} was replaced more than once: reading {name} first")
-        yield Source(name, stop)
+        return []
+    found: list[Source] | None = None
+    for _ in range(TRIES):
+        names = between(path, before, source.found)
+        found = None if names is None else _opened(names, stop)
+        if found is not None:
+            break
+        follow.wait()  # somebody may be renaming them
+    else:
+        why = "the file before is no longer beside it, or names do not tell which came after it"
+        follow.say(f"what {path} was in between, if anything, is not read: {why}")
+    for other in found or ():
+        follow.say(f"{path} was replaced more than once: reading {other.name} first")
+    return found or []
+
+
+def _opened(names: list[tuple[str, os.stat_result]], stop: threading.Event) -> list[Source] | None:
+    """Files that were found under these names; None if one of them has another name by now."""
+    found: list[Source] = []
+    for name, known in names:
+        if not os.path.exists(name) or not os.path.samestat((last := Source(name, stop)).found, known):
+            for source in found:
+                source.close()
+            return None
+        found.append(last)
+    return found
 
 
 class _Counted(io.RawIOBase):

@@ -82,9 +82,8 @@ class GroupRun(TaskRun):
         require_bounded(self.state, "round")
         return self
 
-    def _losses(self, u: Any, data: Rounds, made: Whole, gradient: Vector | None) -> Vector:
-        fixed, found = finite_numbers(u, "u", self.dimension), np.empty(data.count())
-        c, pile = np.empty(0), np.empty(0)
+    def _losses(self, fixed: Vector, data: Rounds, made: Whole, gradient: Vector | None) -> Vector:
+        found, c, pile = np.empty(data.count()), np.empty(0), np.empty(0)
         if gradient is not None:
             self._require_all(data.count())
             if gradient.shape != (self.dimension,) or gradient.dtype != np.float64:
@@ -162,10 +161,11 @@ class StructuredRun(GroupRun):
         return float(self.figures[0] / max(self.figures[1], 1.0))
 
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
+        fixed = finite_numbers(u, "u", self.dimension)
         grouped = self._group(data, labels)
         rounds = self._rounds(grouped, self._encode(grouped.labels, meet=False)[0])
         self._require_labels(rounds)
-        return self._losses(u, rounds, np.zeros(rounds.labels.size, np.int64), gradient)
+        return self._losses(fixed, rounds, np.zeros(rounds.labels.size, np.int64), gradient)
 
     def mistake_certificates(self, u: Any, data: Any, labels: Any = None) -> list[Certificate]:
         """MC-OBS, PERC-ROOT and THM-14.2 of the structured Perceptron against u, on the data of the one `learn`."""
@@ -186,12 +186,12 @@ class StructuredRun(GroupRun):
 
     def _compare(self, u: Any, data: Any, labels: Any) -> tuple[Vector, Vector, Any]:
         """⟨u, ψ(x, y) − ψ(x, ŷ)⟩, the margins of u, and which rounds of the latest `learn` were wrong."""
+        fixed = finite_numbers(u, "u", self.dimension)
         grouped = self._group(data, labels)
         rounds = self._rounds(grouped, self._encode(grouped.labels, meet=False)[0])
         self._require_labels(rounds)
         made = self._made if self._made.size == rounds.labels.size else rounds.labels
         products, margins = np.empty(rounds.count()), np.empty(rounds.count())
-        fixed = finite_numbers(u, "u", self.dimension)
         args = (self.space, FixedWeights(), fixed, rounds, self._scratch(rounds), made)
         self._call(compare_rounds, *args, products, margins)
         wrong = np.add.reduceat(made != rounds.labels, rounds.offsets[:-1]) > 0
@@ -295,8 +295,9 @@ class RankingRun(GroupRun):
         return self.mistakes / max(self.rounds, 1)
 
     def losses(self, u: Any, data: Any, labels: Any = None, gradient: Vector | None = None) -> Vector:
+        fixed = finite_numbers(u, "u", self.dimension)
         rounds = self._rounds(*self._read(data, labels))
-        return self._losses(u, rounds, np.zeros(rounds.count(), np.int64), gradient)
+        return self._losses(fixed, rounds, np.zeros(rounds.count(), np.int64), gradient)
 
     def _read(self, data: Any, labels: Any) -> tuple[Choices, Whole]:
         if not isinstance(data, Choices):

@@ -148,13 +148,13 @@ def table_sequences(table: Any, by: str, label: str | None = None, features: Seq
 
 def as_rounds(data: Grouped, labels: Any) -> Rounds:
     """The form that compiled loops take; groups are looked at once more, for arrays can be changed by who has them."""
-    rows, offsets = as_rows(data.features), np.array(data.offsets)
+    offsets, codes = np.array(data.offsets), np.array(labels, np.int64)
+    rows = as_rows(data.features)
     if rows.shape[0] == 0:
         raise DataError("there are no rows")
     whole = offsets.ndim == 1 and offsets.dtype.kind in "iu" and offsets.size > 1
     if not (whole and offsets[0] == 0 and offsets[-1] == rows.shape[0] and np.all(offsets[1:] > offsets[:-1])):
         raise DataError(f"offsets must rise from 0 to the number of rows, {rows.shape[0]}: 0, l₁, l₁ + l₂, …")
-    codes = np.array(labels, np.int64)
     if codes.shape not in ((rows.shape[0],), (offsets.size - 1,)):
         raise DataError(f"there are {rows.shape[0]} rows, but labels of shape {codes.shape}: give one label for each")
     return Rounds(rows, offsets.astype(np.int64), codes, rows.shape[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 from lowregret.errors import DataError
 from lowregret.stream import follow as following
-from lowregret.stream.follow import Follow
+from lowregret.stream.follow import Follow, between
 from lowregret.stream.read import format_part, stream_of
 
 PATIENCE = 60.0  # seconds after which something is wrong
@@ -206,3 +207,54 @@ def test_only_text_can_be_followed(tmp_path: Path) -> None:
     reader._thread.join(PATIENCE)
     with pytest.raises(DataError, match="is compressed: only text as it stands can be followed"):
         reader.end()
+
+
+@pytest.mark.parametrize(
+    ("beside", "before", "found"),
+    [
+        ("x.1 x.2 x.3 x.4", "x.3", "x.2 x.1"),
+        (" ".join(f"x.{k}" for k in range(1, 12)), "x.10", " ".join(f"x.{k}" for k in range(9, 0, -1))),
+        ("x.0 x.1 x.2", "x.2", "x.1 x.0"),
+        ("x.1 x.1.gz x.2", "x.2", "x.1"),  # which is being compressed
+        ("x.1.gz x.2", "x.2", "x.1.gz"),
+        ("x.1 x.3", "x.3", None),  # what became of the second?
+        ("x.1 x.bak x.1~ xy.1 x.old.1", "x.1", ""),
+        ("x-20240131 x-20240201 x-20240130", "x-20240131", "x-20240201"),
+        ("x.2023 x.2024", "x.2024", ""),  # years, not counts: the other one is older
+        ("x.bak", "x.bak", None),
+    ],
+)
+def test_files_in_between_by_the_names_of_rotation(tmp_path: Path, beside: str, before: str, found: str | None) -> None:
+    for name in ("x", *beside.split()):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "x.70").mkdir()
+    (tmp_path / "x.50").symlink_to("x")
+    told = between(str(tmp_path / "x"), os.stat(tmp_path / before), os.stat(tmp_path / "x"))
+    assert (None if told is None else [Path(name).name for name, _ in told]) == (
+        None if found is None else found.split()
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_files_that_are_renamed_all_the_time_are_read_once(tmp_path: Path, seed: int) -> None:
+    path, r, rows = tmp_path / "x", random.Random(seed), 0
+
+    def write(count: int) -> None:
+        nonlocal rows
+        append(path, "".join(f"{rows + k} 1:1\n" for k in range(count)))
+        rows += count
+
+    write(3)
+    reader = Reader(path)
+    reader.wait(lambda: len(reader.rows) == 3)
+    for _ in range(40):
+        time.sleep(r.choice((0.0, 0.0, 0.0005, 0.003, 0.01)))
+        if r.random() < 0.7:
+            for k in range(len(list(tmp_path.iterdir())) - 1, 0, -1):
+                (tmp_path / f"x.{k}").rename(tmp_path / f"x.{k + 1}")
+            path.rename(tmp_path / "x.1")
+        write(r.randrange(1, 5))
+    reader.wait(lambda: bool(reader.rows) and reader.rows[-1][1] == rows - 1)
+    reader.end()
+    if not any("is not read" in line for line in reader.said):
+        assert [label for _, label in reader.rows] == list(range(rows))

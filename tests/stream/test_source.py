@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from functools import cache
@@ -107,6 +108,32 @@ def test_what_is_much_larger_than_its_compressed_form(tmp_path: Path, kind: str)
     path.write_bytes(COMPRESSED[kind](text))
     assert len(text) > text_module.BLOCK
     assert read_all(path) == text
+
+
+def test_memory_is_bounded_whatever_a_small_file_unpacks_to(tmp_path: Path) -> None:
+    path, block = tmp_path / "data.zst", (1 << 17 << 3 | 0b010).to_bytes(3, "little") + b"\n"  # 128 KiB of line feeds
+    path.write_bytes(b"\x28\xb5\x2f\xfd\x00\x38" + 5_000 * block)
+    source, view, size = Source(str(path)), memoryview(bytearray(1 << 20)), 0
+    tracemalloc.start()
+    while count := source.readinto(view):
+        size += count
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert size == 5_000 << 17
+    assert most < 256 << 20
+    assert "ends before its compressed data do" in str(source.failure)
+
+
+def test_a_stream_of_xz_that_asks_for_too_much_memory_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.xz"
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 16}]
+    packed = bytearray(lzma.compress(b"1 1:1\n" * 1000, lzma.FORMAT_XZ, filters=filters))
+    assert packed[14:17] == b"\x21\x01\x08"  # the filter, and 64 KiB
+    packed[16] = 39  # 3 GiB
+    packed[20:24] = zlib.crc32(packed[12:20]).to_bytes(4, "little")
+    path.write_bytes(packed)
+    with pytest.raises(DataError, match="unpacking it takes more than 1024 MiB of memory"):
+        read_all(path)
 
 
 def decodable(kind: str, start: bytes) -> bytes:
