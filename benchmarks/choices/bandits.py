@@ -78,9 +78,8 @@ def estimates(algorithm: Any, arms: int, arm: int, p: float, y: float, baseline:
 
 def told(ledger: Ledger, run: Bandit, number: int, cost: float) -> None:
     """Tell a bandit the cost of a choice, and book it exactly."""
-    arm, p = run.choices.pending[number]
+    arm, p, baseline = run.choices.pending[number]
     y, algorithm = (cost - run.choices.low) / run.unit, run.algorithm
-    baseline = algorithm.baseline(run.state) if algorithm.weighs() else 0.0
     ledger.book(cost, y, estimates(algorithm, run.arms, arm, p, y, baseline), baseline)
     run.reward(number, cost=cost)
 
