@@ -27,7 +27,7 @@ from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.best import best_mixture, quadratic_on_simplex
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema_wealth import MOST_PULL, OnlineNewtonSchema, UniversalSchema
-from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, exponential, listed_weights
+from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, exponential, listed_weights, with_rounding
 from lowregret.learner.validate import is_positive, is_whole
 from lowregret.loss import LogWealth
 from lowregret.run.round_by_round import Contents, prefixed
@@ -276,7 +276,7 @@ class OnlineNewton(StepwisePortfolio):
             (Premise(name, kappa <= most, f"{kappa:.4g}, allowed {most:.4g}"),),
             regret=self.regret - self.ledger.paid,
         )
-        return [found]
+        return [with_rounding(found, self.book)]
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super()._written()
@@ -356,7 +356,7 @@ class Universal(StepwisePortfolio):
             (Premise(f"at most {counted(self.horizon, 'round')}", self.rounds <= self.horizon, self.rounds),),
             regret=self.regret - self.ledger.paid,
         )
-        return [found]
+        return [with_rounding(found, self.book)]
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super()._written()

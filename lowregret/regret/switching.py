@@ -69,7 +69,7 @@ class Windows(Comparator):
         inside[begin:end] = 1.0
         best = record.best(domain, inside)  # of sums of its own: what came before blurs those of `best_within`
         mine, theirs = record.losses[begin:end], record.along(best.w)[begin:end]
-        gap = max(best.gap, high - float(np.sum(mine) - np.sum(theirs)), 0.0)
+        gap = max(best.gap, high - float(np.sum(mine - theirs)), 0.0)
         descent = record.descent
         certificate = None if descent is None else descent.within(begin, end, domain)
         details = {"first": begin + 1, "last": end}
