@@ -32,6 +32,7 @@ CASES: dict[str, Callable[[Generator], None]] = {
     "ranking": structures.ranking,
     "game": games.game,
     "kinds": games.kinds,
+    "hidden": games.hidden,
 }
 
 

@@ -488,3 +488,20 @@ def test_rows_of_another_width_are_refused() -> None:
     run = train(zoo.ogd(Hinge()), x, y)
     with pytest.raises(DataError, match="features"):
         RowRecord(run, np.hstack([x, x]), y)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8])
+def test_a_large_round_hides_no_later_window(length: int) -> None:
+    """Differences of running sums lose what is small beside 1e17: the worst window is one of those after it."""
+    costs = np.ones((40, 2))
+    costs[0] = 1e17
+    costs[20 : 20 + length, 0] = 0.0
+    found = regret(ExpertRecord(costs, np.tile([0.0, 1.0], (40, 1))), Windows(length))
+    assert found.value == length
+    assert found.details == {"first": 21, "last": 20 + length}
+
+
+@pytest.mark.parametrize("comparator", [Windows("x"), Windows(1.5), Windows(True), Switching("x"), Switching(0.5)])  # type: ignore[arg-type]
+def test_lengths_and_switches_are_whole_numbers(comparator: Any) -> None:
+    with pytest.raises(PartError, match="got"):
+        regret(ExpertRecord(np.ones((2, 2)), np.eye(2)), comparator)

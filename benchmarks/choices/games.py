@@ -139,3 +139,18 @@ def kinds(rng: Generator) -> None:
     windows = [(a, b) for a in range(rounds) for b in range(a + 1, rounds + 1) if length in (None, b - a)]
     worst = max(sum((mine[t] - c[t][i] for t in range(a, b)), Fraction(0)) for a, b in windows for i in range(n))
     near(regret(record, Windows(length)).value, worst, sizes, 64, f"regret of the worst window, length {length}")
+
+
+def hidden(rng: Generator) -> None:
+    """A window of a given length is found, though a round before it is out of all proportion."""
+    rounds, n = int(rng.integers(3, 30)), int(rng.integers(2, 4))
+    costs, length = shares(rng, rounds, n), int(rng.integers(1, rounds - 1))
+    costs[0] = 10.0 ** rng.integers(10, 300)  # the same for all experts: no window with it is worse
+    c, weights = [exact(row) for row in costs], np.eye(n)[rng.integers(n, size=rounds)]
+    mine = [row[int(np.argmax(w))] for row, w in zip(c, weights, strict=True)]
+    windows = range(1, rounds - length + 1)
+    worst = max(sum((mine[t] - c[t][i] for t in range(a, a + length)), Fraction(0)) for a in windows for i in range(n))
+    found = regret(ExpertRecord(costs, weights), Windows(length))
+    if found.details["first"] == 1:
+        return  # as bad as the others, but for the rounding of sums with that round
+    claim(found.value >= float(worst) * (1 - 1e-12) - 1e-12, f"a window of {length} is worse: {float(worst)}, {found}")

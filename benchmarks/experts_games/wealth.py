@@ -115,6 +115,5 @@ def _check_regret(dice: Dice, found: Portfolio, x: Any) -> None:
             if all(terms):
                 regret = loss + exact(found.ledger.paid) + sum((logarithm(v) for v in terms), Fraction(0))
                 said = min(v for v in (c.linear_regret, c.bound) if v is not None)
-                slack = exact(c.rounding) + exact(1e-12) * (1 + abs(loss))
-                fine = not math.isfinite(said) or regret <= exact(said) + slack
+                fine = not math.isfinite(said) or regret <= exact(said) + exact(c.rounding)
                 demand(fine, c.id, "regret", float(regret), "above", said, "rounding", c.rounding)

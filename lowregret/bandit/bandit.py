@@ -22,7 +22,7 @@ from lowregret.compile.signals import let_in
 from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
-from lowregret.learner.validate import finite_numbers
+from lowregret.learner.validate import finite_numbers, is_positive, is_whole
 from lowregret.run.lags import checked_delay
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
@@ -52,7 +52,7 @@ class Bandit(Chooser):
         high: float = 1.0,
         compiled: bool = True,
     ) -> None:
-        if not isinstance(arms, (int, np.integer)) or arms < 1:
+        if not is_whole(arms, 1):
             raise PartError(f"a bandit needs a whole number of arms, at least 1, got {arms!r}")
         self.algorithm = TsallisInf() if algorithm is None else algorithm
         if not isinstance(self.algorithm, BanditAlgorithm):
@@ -67,17 +67,17 @@ class Bandit(Chooser):
     @in_turn
     def choose(self) -> tuple[int, int]:
         """(number of the choice, arm). The arm's probability is kept under that number until its cost is told."""
-        arm, p = self._call(choose_one)
-        return self.choices.issue((int(arm), float(p))), int(arm)
+        arm, p, baseline = self._call(choose_one)
+        return self.choices.issue((int(arm), float(p), float(baseline))), int(arm)
 
     def probability(self, number: int) -> float | None:
         """With what probability a choice was made whose cost is still to come; None if it has no closed form."""
-        if number not in self.choices.pending:
+        if not is_whole(number) or number not in self.choices.pending:
             raise DataError(f"choice {number!r} is not waiting for its cost")
         p = self.choices.pending[number][1]
         return None if p == UNKNOWN else p
 
-    def _settle(self, choice: tuple[int, float], y: float) -> None:
+    def _settle(self, choice: tuple[int, float, float], y: float) -> None:
         self._call(learn_one, *choice, y)
 
     # ---- many rounds -------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ class Bandit(Chooser):
             rounds = len(source.costs)
         if rounds is None:
             raise PartError(f"{type(source).__name__} never ends by itself: give rounds")
-        if not isinstance(rounds, (int, np.integer)) or rounds < 0:
+        if not is_whole(rounds):
             raise PartError(f"rounds must be a whole number, not below 0, got {rounds!r}")
         if isinstance(source, CostTable):
             if rounds > len(source.costs):
@@ -163,15 +163,15 @@ class Bandit(Chooser):
         delay = min(checked_delay(delay), logged.size)  # a longer one is as long: nothing is heard
         y = _between(costs, COSTS, logged.size, 0.0, 1.0)
         kept, done, before = np.zeros(logged.size, np.bool_), 0, self.rounds
-        waiting = np.zeros(2 * delay), np.zeros(delay), np.zeros(1, np.int64)
+        waiting = np.zeros((delay, 3)), np.zeros(delay), np.zeros(1, np.int64)
         while done < logged.size:
             done += self._call(replay_log, logged[done:], y[done:], kept[done:], *waiting, self.history.due)
             self._mark()
         self.choices.skip(self.rounds - before)
         made = int(waiting[2][0])
         for number in range(max(made - delay, 0), made):
-            at = number % delay
-            self.choices.issue((int(waiting[0][2 * at]), float(waiting[0][2 * at + 1])))
+            arm, p, baseline = waiting[0][number % delay].tolist()
+            self.choices.issue((int(arm), p, baseline))
         return kept
 
     # ---- results -----------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class Bandit(Chooser):
 
     def certificates_at(self, delta: float) -> list[Certificate]:
         """Bounds on the regret, with probability 1 − δ where theorems need one."""
-        if not 0 < delta < 1:
+        if not (is_positive(delta) and delta < 1):
             raise PartError(f"delta must lie between 0 and 1, got {delta!r}")
         waiting = self.choices.in_order, self.choices.overtaken
         found = bandit_certificates(self.algorithm, self.state, delta, *waiting)

@@ -10,6 +10,7 @@ import numpy as np
 from lowregret.compile.part import Part
 from lowregret.compile.random import hash_number, mix, unit
 from lowregret.errors import DataError
+from lowregret.learner.validate import is_whole, real_numbers
 
 
 class Costs(Part):
@@ -52,12 +53,12 @@ class BernoulliCosts(Costs):
     seed: int = 0
 
     def check(self) -> None:
-        means = np.ascontiguousarray(self.means, np.float64)
+        means = real_numbers(self.means, "means")
         self.require(
             means.ndim == 1 and means.size > 0 and bool(np.all((means >= 0) & (means <= 1))),
             "means must be a vector of probabilities",
         )
-        self.require(self.seed >= 0, f"seed must not be negative, got {self.seed}")
+        self.require(is_whole(self.seed), f"seed must be a whole number, not negative, got {self.seed!r}")
         object.__setattr__(self, "means", means)
 
     def fits(self, arms: int) -> None:

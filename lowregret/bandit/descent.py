@@ -19,6 +19,7 @@ from lowregret.compile.random import new_chance, normal
 from lowregret.compile.spec import to_json
 from lowregret.domain import Box, Domain, L2Ball, Simplex
 from lowregret.errors import DataError, DivergedError, PartError
+from lowregret.learner.validate import is_positive, is_whole
 from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -35,6 +36,8 @@ class Shape:
     """
 
     def __init__(self, domain: Domain, dimension: int, outside: bool = False) -> None:
+        if not (isinstance(domain, Domain) and is_whole(dimension, 1)):
+            raise PartError(f"bandit descent needs a set and its number of coordinates, got {domain!r}, {dimension!r}")
         domain.fits(dimension)
         self.domain, self.flat = domain, isinstance(domain, Simplex) and not outside
         self.dimension = dimension - 1 if self.flat else dimension
@@ -95,9 +98,9 @@ class BanditDescent(Recorded):
         self.shape, self.outside = Shape(domain, dimension, outside), bool(outside)
         if points not in (1, 2):
             raise PartError(f"points must be 1 or 2, got {points!r}")
-        if not (0 < eta < math.inf and 0 < delta < math.inf and delta <= self.shape.inner / 2):
+        if not (is_positive(eta) and is_positive(delta) and delta <= self.shape.inner / 2):
             most = "" if outside else f" and at most half the in-radius, {self.shape.inner / 2:.6g}"
-            raise PartError(f"eta must be positive and delta above 0{most}; got {eta} and {delta}")
+            raise PartError(f"eta must be positive and delta above 0{most}; got {eta!r} and {delta!r}")
         told: tuple[Any, ...] = lipschitz, largest
         if not all(isinstance(size, Real) and float(size) >= 0 for size in told):
             raise PartError(f"lipschitz and largest must be numbers from 0 on, got {lipschitz!r} and {largest!r}")
@@ -114,12 +117,12 @@ class BanditDescent(Recorded):
         seed: int = 0, outside: bool = False,
     ) -> BanditDescent:  # fmt: skip
         """η and δ that minimise the bound for T rounds of L-Lipschitz functions with |f_t| ≤ F."""
-        if not (0 < lipschitz < math.inf and (points != 1 or 0 < largest < math.inf)):
+        if not (is_positive(lipschitz) and (points != 1 or is_positive(largest))):
             raise PartError(
                 f"tuning needs how steep the functions are and, with one point, how large: numbers above 0, got "
                 f"lipschitz={lipschitz!r} and largest={largest!r}"
             )
-        if not (isinstance(rounds, (int, np.integer)) and rounds >= 1):
+        if not is_whole(rounds, 1):
             raise PartError(f"tuning needs a whole number of rounds, at least 1, got {rounds!r}")
         s = Shape(domain, dimension, outside)
         if not s.outer < math.inf:
@@ -147,7 +150,7 @@ class BanditDescent(Recorded):
 
     def learn(self, cost: Cost, rounds: int) -> Self:
         """Play this many rounds against f_t = cost(t, ·), convex on the set, and around it if played outside."""
-        if not isinstance(rounds, (int, np.integer)) or rounds < 0:
+        if not is_whole(rounds):
             raise PartError(f"rounds must be a whole number, not below 0, got {rounds!r}")
         for _ in range(rounds):
             with np.errstate(over="ignore", invalid="ignore"):
@@ -171,9 +174,13 @@ class BanditDescent(Recorded):
         self.rounds += 1
 
     def _see(self, cost: Cost, point: Vector) -> float:
-        value = float(cost(self.rounds, point.copy()))
+        told: Any = cost(self.rounds, point.copy())
+        try:
+            value = float(told)
+        except (TypeError, ValueError, OverflowError):
+            value = math.nan
         if not math.isfinite(value):
-            raise DataError(f"round {self.rounds}: the cost is {value} at {point[:5]}…: it must be finite on the set")
+            raise DataError(f"round {self.rounds}: the cost is {told!r} at {point[:5]}…: it must be finite on the set")
         self.largest_seen = max(self.largest_seen, abs(value))
         return value
 

@@ -14,8 +14,8 @@ from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
 from lowregret.convex.functions import LinearFunction
 from lowregret.domain import Domain
-from lowregret.errors import DivergedError
-from lowregret.learner.validate import finite_rows
+from lowregret.errors import DivergedError, PartError
+from lowregret.learner.validate import finite_rows, is_whole
 from lowregret.play.player import RuleSeat
 from lowregret.rule import Rule
 from lowregret.run.round_by_round import Contents, Recorded
@@ -36,6 +36,8 @@ class EstimatedDescent(Recorded):
 
     def __init__(self, rule: Rule, dimension: int, comparator: Domain | None = None, *, compiled: bool = True) -> None:
         super().__init__()
+        if not (isinstance(rule, Rule) and is_whole(dimension, 1)):
+            raise PartError(f"a rule and a whole number of coordinates are needed, got {rule!r} and {dimension!r}")
         rule.fits(dimension)
         self.compiled, self.seat = compiled, RuleSeat(rule, dimension, compiled)
         self.comparator = comparator or natural_comparator(self.seat.learner, dimension)

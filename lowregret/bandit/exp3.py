@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from lowregret.bandit.algorithm import BanditAlgorithm, bounded, centre, local
+from lowregret.bandit.algorithm import BanditAlgorithm, blur, bounded, centre, local
 from lowregret.bandit.state import BASE, CLAMPED, COSTS, LEAST, LEVEL, LINEAR, LOCAL, SMALLEST, BanditState
 from lowregret.bandit.tree import build_tree, draw_leaf, leaf, new_tree, put_leaf
 from lowregret.compile.random import uniform
 from lowregret.errors import PartError
+from lowregret.learner.validate import is_whole
 from lowregret.types import Vector
 
 FAINT = 1e-100  # when the sum of weights leaves (FAINT, 1/FAINT) they are computed afresh, 1 for the best arm
+MOST = 2**63 - 1  # rounds
 HIGHEST = 700.0  # an exponent whose power is a number, and beyond 1/FAINT
 
 
@@ -62,8 +64,10 @@ class Exponential(BanditAlgorithm):
         """Ĉ[arm] += z, and the weight that follows from it."""
         v = leaf(s.weights, arm) / s.weights[1]
         s.sums[LINEAR] += v * z
-        s.sums[LOCAL] += local(v * z * z, z, v, self.eta / 3.0, 2.0 / self.eta)
+        cost = local(v * z * z, z, v, self.eta / 3.0, 2.0 / self.eta)
+        s.sums[LOCAL] += cost
         s.estimates[arm] = bounded(s.estimates[arm] + z)
+        blur(s, s.estimates[arm], z, v, cost, self.eta / 2.0)
         exponent = -self.eta * (s.estimates[arm] - s.sums[BASE])
         put_leaf(s.weights, arm, math.exp(min(exponent, HIGHEST)))
         s.sums[LEAST] = min(s.sums[LEAST], leaf(s.weights, arm))
@@ -116,6 +120,8 @@ class Exp3IX(Exponential):
 
 def exp3_rate(arms: int, rounds: int) -> float:
     """√(2 ln K/(KT)); any positive number will do for a single arm."""
-    if arms < 1:
-        raise PartError(f"tuning needs at least 1 arm, got {arms}")
-    return math.sqrt(2 * math.log(max(arms, 2)) / (arms * max(rounds, 1)))
+    if not is_whole(arms, 1):
+        raise PartError(f"tuning needs a whole number of arms, at least 1, got {arms!r}")
+    if not (is_whole(rounds) and rounds <= MOST):
+        raise PartError(f"tuning needs a whole number of rounds, got {rounds!r}")
+    return math.sqrt(2 * math.log(max(arms, 2)) / (float(arms) * max(float(rounds), 1.0)))

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowregret.bandit.algorithm import bounded, centre
+from lowregret.bandit.algorithm import blur, bounded, centre
 from lowregret.bandit.base import Chooser, Played
 from lowregret.bandit.pending_choices import read_pending_choices
 from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
@@ -20,6 +20,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.random import uniform
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
+from lowregret.learner.validate import is_positive, is_whole, real_numbers
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -49,8 +50,8 @@ class Exp4(Chooser):
         centred: bool = True, compiled: bool = True,
     ) -> None:  # fmt: skip
         sizes: tuple[Any, ...] = experts, arms
-        if not (all(isinstance(n, (int, np.integer)) and n >= 1 for n in sizes) and 0 < eta < math.inf):
-            raise PartError(f"EXP4 needs experts and arms ≥ 1 and eta > 0, got {experts}, {arms}, {eta}")
+        if not (all(is_whole(n, 1) for n in sizes) and is_positive(eta)):
+            raise PartError(f"EXP4 needs experts and arms ≥ 1 and eta > 0, got {experts!r}, {arms!r}, {eta!r}")
         super().__init__(low, high)
         self.arms, self.eta, self.centred, self.compiled = int(arms), float(eta), bool(centred), compiled
         self.state = BanditState.start(experts, np.full(experts, 1 / experts), seed)
@@ -70,7 +71,7 @@ class Exp4(Chooser):
     @in_turn
     def learn(self, costs: Any, advice: Any) -> Self:
         """Play a table of costs (rounds × arms) with advice (rounds × experts × arms), compiled."""
-        table, told = np.ascontiguousarray(costs, float), self._advice(advice, 3)
+        table, told = real_numbers(costs, "costs"), self._advice(advice, 3)
         if table.shape != (len(told), self.arms):
             raise DataError(f"costs must be {len(told)} rounds × {self.arms} arms, got {table.shape}")
         if not np.all((table >= self.choices.low) & (table <= self.choices.high)):
@@ -104,7 +105,7 @@ class Exp4(Chooser):
         return f"{counted(self.state.arms, 'expert')} on {counted(self.arms, 'arm')}"
 
     def _advice(self, advice: Any, axes: int) -> Vector:
-        table = np.ascontiguousarray(advice, float)
+        table = real_numbers(advice, "advice")
         if table.ndim != axes or table.shape[-2:] != (self.state.arms, self.arms):
             raise DataError(f"advice must be {self.state.arms} experts × {self.arms} arms, got shape {table.shape}")
         total = np.sum(table, axis=-1, keepdims=True)
@@ -120,17 +121,14 @@ class Exp4(Chooser):
         description |= {"experts": self.state.arms, "arms": self.arms, "eta": self.eta}
         description |= {"centred": self.centred, "compiled": self.compiled}
         columns = np.array([choice[-1] for choice in self.choices.pending.values()]).reshape(-1, self.state.arms)
-        baselines = np.array([choice[-2] for choice in self.choices.pending.values()], float)
-        waiting |= {"pending.advice": columns, "pending.baseline": baselines}
-        return description, self.state._asdict() | waiting
+        return description, self.state._asdict() | waiting | {"pending.advice": columns}
 
     @classmethod
     def _made(cls, found: Contents) -> Self:
         experts, arms, eta, centred, compiled = found.tell("experts", "arms", "eta", "centred", "compiled")
         made = cls(experts, arms, eta, centred=centred, compiled=compiled)
         made.state = found.record(BanditState)
-        waiting = found.arrays["pending.baseline"].tolist(), list(found.arrays["pending.advice"])
-        made.choices = read_pending_choices(found, *waiting)
+        made.choices = read_pending_choices(found, list(found.arrays["pending.advice"]))
         return made
 
 
@@ -152,7 +150,7 @@ def _choose(s: BanditState, eta: float, centred: bool, advice: Any, p: Vector) -
 
 def _learn(s: BanditState, eta: float, column: Vector, p: float, y: float, baseline: float) -> None:
     """Ĉ[n] += column[n]·(y − b)/p, and the weights that follow from it."""
-    lowest, total, spent, bent, most = math.inf, 0.0, 0.0, 0.0, 0.0
+    lowest, total, spent, bent, most, largest, highest = math.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for n in range(column.size):
         z = column[n] * (y - baseline) / p
         spent += s.weights[n] * z
@@ -160,6 +158,7 @@ def _learn(s: BanditState, eta: float, column: Vector, p: float, y: float, basel
         bent += s.weights[n] * z * z / (1.0 + eta / 3.0 * z if 0.0 > z > -3.0 / eta else 1.0)
         s.estimates[n] = bounded(s.estimates[n] + z)
         lowest = min(lowest, s.estimates[n])
+        largest, highest = max(largest, abs(z)), max(highest, abs(s.estimates[n]))
     if most > 0.0:  # then no z is above 0, and a round costs at most the largest |z| less their mean
         furthest = 2.0 / eta * max(most + spent, 0.0)
         bent = min(bent, furthest) if most < 3.0 / eta else furthest
@@ -174,6 +173,7 @@ def _learn(s: BanditState, eta: float, column: Vector, p: float, y: float, basel
     s.sums[COST] += y
     s.sums[SHIFT] += baseline
     s.sums[LEVEL] += (y - s.sums[LEVEL]) / min(s.counts[COSTS], MEMORY)
+    blur(s, highest, -largest if most > 0.0 else largest, 1.0, bent, eta / 2.0)
 
 
 @kernel

@@ -31,18 +31,19 @@ def begin(algorithm: BanditAlgorithm, s: BanditState) -> None:
 
 
 @kernel
-def choose_one(algorithm: BanditAlgorithm, s: BanditState) -> tuple[int, float]:
-    """An arm, and its probability."""
+def choose_one(algorithm: BanditAlgorithm, s: BanditState) -> tuple[int, float, float]:
+    """An arm, its probability, and the baseline of its cost."""
+    baseline = algorithm.baseline(s)
     arm, p = algorithm.choose(s)
     s.shown[arm] += 1
     s.counts[CHOICES] += 1
-    return arm, p
+    return arm, p, baseline
 
 
 @kernel
-def learn_one(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: float) -> None:
-    """The cost of an arm that was chosen with probability p."""
-    taken(algorithm, s, arm, p, y, algorithm.baseline(s))
+def learn_one(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, baseline: float, y: float) -> None:
+    """The cost of an arm that was chosen with probability p, when costs had this baseline."""
+    taken(algorithm, s, arm, p, y, baseline)
 
 
 @kernel
@@ -57,6 +58,7 @@ def play_rounds(
 ) -> int:
     """Play len(arms) rounds; stops before a cost outside [low, high]. Returns how many were played."""
     for k in range(arms.size):
+        baseline = algorithm.baseline(s)
         arm, p = algorithm.choose(s)
         c = costs.cost(first + k, arm)
         arms[k], paid[k] = arm, c
@@ -64,7 +66,7 @@ def play_rounds(
             return k
         s.shown[arm] += 1
         s.counts[CHOICES] += 1
-        taken(algorithm, s, arm, p, (c - low) / (high - low), algorithm.baseline(s))
+        taken(algorithm, s, arm, p, (c - low) / (high - low), baseline)
     return arms.size
 
 
@@ -82,16 +84,17 @@ def learn_log(
 
 @kernel
 def replay_log(
-    algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, kept: Any, choices: Vector, owed: Vector,
+    algorithm: BanditAlgorithm, s: BanditState, arms: Any, costs: Vector, kept: Any, choices: Any, owed: Vector,
     made: Any, until: int,
 ) -> int:  # fmt: skip
     """Choose in rows of a uniformly logged file; learn from those where the logged arm is the chosen one.
 
-    Each is learnt once len(owed) more were chosen; till then `choices` holds its arm and probability, `owed` its cost,
-    and `made[0]` counts them. Stops once `until` costs were seen; returns the number of rows done.
+    Each is learnt once len(owed) more were chosen; till then `choices` holds its arm, probability and baseline, `owed`
+    its cost, and `made[0]` counts them. Stops once `until` costs were seen; returns the number of rows done.
     """
     delay = owed.size
     for k in range(arms.size):
+        baseline = algorithm.baseline(s)
         arm, p = algorithm.choose(s)
         kept[k] = arm == arms[k]
         if kept[k]:
@@ -101,13 +104,13 @@ def replay_log(
             if delay > 0:
                 at = made[0] % delay
                 made[0] += 1
-                chosen, chance, cost = choices[2 * at], choices[2 * at + 1], owed[at]
-                choices[2 * at], choices[2 * at + 1], owed[at] = arm, p, y
+                chosen, chance, level, cost = choices[at, 0], choices[at, 1], choices[at, 2], owed[at]
+                choices[at, 0], choices[at, 1], choices[at, 2], owed[at] = arm, p, baseline, y
                 if made[0] <= delay:
                     continue
-                arm, p, y = int(chosen), chance, cost
+                arm, p, baseline, y = int(chosen), chance, level, cost
                 s.counts[LATE] += 1
-            taken(algorithm, s, arm, p, y, algorithm.baseline(s))
+            taken(algorithm, s, arm, p, y, baseline)
             if s.counts[COSTS] == until:
                 return k + 1
     return arms.size

@@ -1,4 +1,7 @@
-"""Choices whose costs are still to come: each has a number, and is remembered with the probability it was made with."""
+"""Choices whose costs are still to come.
+
+Each has a number, and is remembered with the probability and the baseline that it was made with.
+"""
 
 from __future__ import annotations
 
@@ -91,19 +94,21 @@ class PendingChoices(Generic[Choice]):
         return len(self.pending) - (self.latest in self.pending)
 
     def written(self) -> tuple[dict[str, Any], Arrays]:
-        """Bounds and numbers, and the choices that wait: (arm, probability, …) each."""
+        """Bounds and numbers, and the choices that wait: (arm, probability, baseline, …) each."""
         choices: list[Any] = list(self.pending.values())
         waiting = {
             "pending.number": np.array(list(self.pending), np.int64),
             "pending.arm": np.array([choice[0] for choice in choices], np.int64),
             "pending.probability": np.array([choice[1] for choice in choices], float),
+            "pending.baseline": np.array([choice[2] for choice in choices], float),
         }
         return {"low": self.low, "high": self.high, "issued": self.issued, "latest": self.latest}, waiting
 
 
 def read_pending_choices(found: Contents, *more: list[Any]) -> PendingChoices[Any]:
-    """Read pending choices (arm, probability, …) from a file; `more` adds columns to them."""
-    numbers, *choices = (found.arrays[f"pending.{name}"].tolist() for name in ("number", "arm", "probability"))
+    """Read pending choices (arm, probability, baseline, …) from a file; `more` adds columns to them."""
+    names = "number", "arm", "probability", "baseline"
+    numbers, *choices = (found.arrays[f"pending.{name}"].tolist() for name in names)
     pending = dict(zip(numbers, zip(*choices, *more, strict=True), strict=True))
     low, high, issued, latest = found.tell("low", "high", "issued", "latest")
     made: PendingChoices[Any] = PendingChoices(low, high)

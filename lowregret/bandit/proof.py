@@ -16,12 +16,27 @@ import numpy as np
 
 from lowregret.bandit.algorithm import BanditAlgorithm
 from lowregret.bandit.exp3 import Exp3, Exp3IX
-from lowregret.bandit.state import CLAMPED, COST, COSTS, LARGEST, LATE, LINEAR, LOCAL, LOGGED, SHIFT, BanditState
+from lowregret.bandit.state import (
+    BLUR,
+    CLAMPED,
+    COST,
+    COSTS,
+    LARGEST,
+    LATE,
+    LINEAR,
+    LOCAL,
+    LOGGED,
+    SHIFT,
+    BanditState,
+)
 from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate import Certificate, Premise, Promise, no_theorem
+from lowregret.compile.numerics import EPSILON
 from lowregret.errors import PartError
+from lowregret.learner.validate import is_whole
 
 ON_ESTIMATES, EXPECTED = "regret on estimated costs", "expected regret"
+FEW = 8  # operations that a bound takes, once its sums are known
 
 
 def bandit_certificates(
@@ -52,6 +67,8 @@ def bandit_certificates(
 
 def promised(algorithm: BanditAlgorithm, arms: int, rounds: int) -> Promise:
     """The bound on the expected regret over at most `rounds` costs in [0, 1], known before the first."""
+    if not is_whole(rounds):
+        raise PartError(f"a promise is of a whole number of rounds, got {rounds!r}")
     told = 1.0, 1.0, rounds, "costs lie in [0, G], and do not depend on the learner's coins"
     match algorithm:
         case Exp3(eta):
@@ -85,8 +102,7 @@ def exp3_path(eta: float, s: BanditState, name: str = "EXP3-PATH") -> Certificat
     estimate of all experts' costs, and v_t z_t² is summed over them.
     """
     formula = "ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − b_t − v_t z_t)"
-    bound = math.log(s.arms) / eta + eta / 2 * float(s.sums[LOCAL])
-    return _on_estimates(name, formula, s, bound)
+    return _on_estimates(name, formula, s, math.log(s.arms) / eta, eta / 2 * float(s.sums[LOCAL]))
 
 
 def tsallis_path(s: BanditState) -> Certificate:
@@ -96,24 +112,28 @@ def tsallis_path(s: BanditState) -> Certificate:
     max_w (w_i − w)z − (√w_i − √w)²/(η√w_i) = η w_i^{3/2} z²/(1 + η√w_i z), the maximum at √w = √w_i/(1 + η√w_i z), if
     η√w_i z > −1. Without the denominator that is more for z ≥ 0; for z < 0 it is also at most |z|(1 − w_i).
     """
-    bound = 2 * (math.sqrt(s.arms) - 1) * math.sqrt(s.counts[COSTS]) + float(s.sums[LOCAL])
-    return _on_estimates("TSALLIS-PATH", "2(√K − 1)√T + Σ v_t^{3/2} z_t²/√t + Σ(y_t − b_t − v_t z_t)", s, bound)
+    formula = "2(√K − 1)√T + Σ v_t^{3/2} z_t²/√t + Σ(y_t − b_t − v_t z_t)"
+    apart = 2 * (math.sqrt(s.arms) - 1) * math.sqrt(s.counts[COSTS])
+    return _on_estimates("TSALLIS-PATH", formula, s, apart, float(s.sums[LOCAL]))
 
 
-def _on_estimates(name: str, formula: str, s: BanditState, bound: float) -> Certificate:
+def _on_estimates(name: str, formula: str, s: BanditState, apart: float, steps: float) -> Certificate:
+    """The bound apart + steps + Σ(y_t − b_t − v_t z_t), with what the sums lost to rounding (`algorithm.blur`)."""
     lowest = float(np.min(s.estimates)) + float(s.sums[SHIFT])
     drift = float(s.sums[COST] - s.sums[SHIFT] - s.sums[LINEAR])
     largest = float(np.max(np.abs(s.estimates)))
     finite = Premise("estimated costs stayed finite", largest < LARGEST, largest)
+    rounded = float(s.sums[BLUR]) + FEW * (apart + steps + abs(lowest) + float(s.sums[COST]) + abs(drift))
     return Certificate(
         id=name,
         statement=f"on this run: cost − least estimated cost of an arm ≤ {formula}",
         comparator={"set": "arms", "arms": s.arms},
         linear_regret=float(s.sums[COST]) - lowest,
-        bound=bound + drift,
+        bound=apart + steps + drift,
         premises=(finite, _own(s)),
         measure=ON_ESTIMATES,
         details={"least_estimated_cost": lowest, "drift": drift},
+        rounding=EPSILON * rounded,
     )
 
 
@@ -173,6 +193,7 @@ def ix_observed(algorithm: Exp3IX, s: BanditState, delta: float, in_order: bool 
         premises=(_own(s), _horizon(), Premise("no choice waits whose cost was overtaken by a later one's", in_order)),
         measure=f"regret (with probability ≥ {1 - delta:g})",
         details={"margin": margin},
+        rounding=path.rounding + FEW * EPSILON * margin,
     )
 
 

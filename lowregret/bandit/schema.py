@@ -62,6 +62,7 @@ class ChooserSchema(RecordedSchema):
             "pending.number": wholes("pending", high=NUMBERS),
             "pending.arm": wholes("pending", high=told["arms"] - 1),
             "pending.probability": floats("pending", low=UNKNOWN, high=1.0),
+            "pending.baseline": floats("pending", low=-LARGEST, high=LARGEST),
         }
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:

@@ -11,7 +11,7 @@ from lowregret.types import Cells, Vector
 
 # ---- sums[...]; y_t is the cost in [0, 1], p_t its arm's probability when chosen, z_t the estimate of all costs,
 # v_t the weight of that arm when the cost arrives: v_t = p_t unless the cost is late ----------------------------------
-BANDIT_SUM_NAMES = ("cost", "linear", "local", "base", "shift", "level", "least")
+BANDIT_SUM_NAMES = ("cost", "linear", "local", "base", "shift", "level", "least", "blur")
 COST = 0  # Σ y_t
 LINEAR = 1  # Σ ⟨v_t, z_t⟩
 LOCAL = 2  # Σ of the algorithm's local norm of z_t
@@ -19,6 +19,7 @@ BASE = 3  # exponential weights are relative to this estimated cost
 SHIFT = 4  # Σ b_t of the baselines taken off the costs: estimated costs of all arms are short of it
 LEVEL = 5  # a running mean of costs, about that of the latest `MEMORY`
 LEAST = 6  # of weights that arms are drawn by: none is below this
+BLUR = 7  # Σ of the sizes of all that was rounded, each as often as it counts (`algorithm.blur`)
 BANDIT_SUMS = len(BANDIT_SUM_NAMES)
 
 # ---- counts[...] -----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from lowregret.bandit.algorithm import BanditAlgorithm, bounded, centre, local
+from lowregret.bandit.algorithm import BanditAlgorithm, blur, bounded, centre, local
 from lowregret.bandit.state import COSTS, LEAST, LEVEL, LINEAR, LOCAL, SMALLEST, BanditState
 from lowregret.compile.random import uniform
 from lowregret.types import Vector
@@ -54,8 +54,10 @@ class TsallisInf(BanditAlgorithm):
         z, v = y / max(p, SMALLEST), s.weights[arm]
         rate = 1.0 / math.sqrt(float(s.counts[COSTS]))
         s.sums[LINEAR] += v * z
-        s.sums[LOCAL] += local(v * math.sqrt(v) * z * z * rate, z, v, math.sqrt(v) * rate, 1.0)
+        cost = local(v * math.sqrt(v) * z * z * rate, z, v, math.sqrt(v) * rate, 1.0)
+        s.sums[LOCAL] += cost
         s.estimates[arm] = bounded(s.estimates[arm] + z)
+        blur(s, s.estimates[arm], z, v, cost, 1.0)
         self.begin(s)
 
 

@@ -22,7 +22,7 @@ from lowregret.compile.spec import from_json, to_json
 from lowregret.domain import Box
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.experts.schema import BoxHedgeSchema, SampledHedgeSchema
-from lowregret.learner.validate import finite_rows
+from lowregret.learner.validate import finite_rows, is_positive, is_whole
 from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -48,6 +48,8 @@ class Drawer(Recorded):
 
     def __init__(self, seed: int) -> None:
         super().__init__()
+        if not is_whole(seed):
+            raise PartError(f"seed must be a whole number, not below 0, got {seed!r}")
         self.rng = np.random.default_rng(seed)
         self._coins: Any = None  # their state before the draw of the coming round, if that was made
         self._drawn: Any = None
@@ -95,8 +97,8 @@ class BoxHedge(Drawer):
         self.low, self.high = (np.atleast_1d(np.asarray(v, float)) for v in (box.low, box.high))
         if self.low.shape != self.high.shape or not np.all(self.low < self.high):
             raise PartError("BoxHedge: every side of the box must have a length: low < high, vectors of one size")
-        if not 0 < eta < math.inf:
-            raise PartError(f"BoxHedge: eta must be a positive number, got {eta}")
+        if not is_positive(eta):
+            raise PartError(f"BoxHedge: eta must be a positive number, got {eta!r}")
         self.eta = float(eta)
         self.sum, self.spread, self.realised = np.zeros(self.low.size), 0.0, 0.0
 

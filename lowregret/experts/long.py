@@ -204,7 +204,14 @@ def keyed(
     if steps is not None and (time is None or cutoff is None):
         time, cutoff = (cutoff + steps, cutoff) if cutoff is not None else (time, time - steps)
     assert time is not None
-    return LongTable(names, x, y, np.array(series), time, cutoff, steps, True in dated, place)
+    return LongTable(names, x, y, np.array(series, object), time, cutoff, steps, True in dated, place)
+
+
+def numbered(words: Collection[str]) -> tuple[list[str], Any]:
+    """The different words in order, and which of them each is: in arrays of NumPy, NULs at their ends would be lost."""
+    found = sorted(set(words))
+    place = {word: k for k, word in enumerate(found)}
+    return found, np.fromiter((place[word] for word in words), np.int64, len(words))
 
 
 def _steps(cells: Any, column: str, place: Place) -> Any:
@@ -243,9 +250,9 @@ def times_of(cells: Any, column: str, place: Place) -> tuple[Vector, bool]:
 
 
 def _read_times(texts: list[str], column: str, place: Place) -> tuple[Vector, bool]:
-    words, which = np.unique(np.array(texts), return_inverse=True)
+    words, which = numbered(texts)
     for dated, reader in ((False, float), (True, _microseconds)):
-        read = [_try(reader, word) for word in words.tolist()]
+        read = [_try(reader, word) for word in words]
         if all(map(math.isfinite, read)):
             times = np.array(read)[which]
             return (times, True) if dated else _numbers_or_dates(times)

@@ -27,7 +27,8 @@ from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.best import best_mixture, quadratic_on_simplex
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema_wealth import MOST_PULL, OnlineNewtonSchema, UniversalSchema
-from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, exponential, listed_weights
+from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, exponential, listed_weights, with_rounding
+from lowregret.learner.validate import is_positive, is_whole
 from lowregret.loss import LogWealth
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
@@ -233,8 +234,8 @@ class OnlineNewton(StepwisePortfolio):
         compiled: bool = True,
     ) -> None:
         super().__init__(assets, cost=cost, compiled=compiled)
-        if not (0 < beta < math.inf and 0 < delta < math.inf):
-            raise PartError(f"OnlineNewton: beta and delta must be positive numbers, got {beta} and {delta}")
+        if not (is_positive(beta) and is_positive(delta)):
+            raise PartError(f"OnlineNewton: beta and delta must be positive numbers, got {beta!r} and {delta!r}")
         self.pull = delta * (1 + 1 / beta)
         if self.pull > MOST_PULL:
             raise PartError(f"OnlineNewton: δ(1 + 1/β) must be at most {MOST_PULL:g}, got {self.pull:g}")
@@ -275,7 +276,7 @@ class OnlineNewton(StepwisePortfolio):
             (Premise(name, kappa <= most, f"{kappa:.4g}, allowed {most:.4g}"),),
             regret=self.regret - self.ledger.paid,
         )
-        return [found]
+        return [with_rounding(found, self.book)]
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super()._written()
@@ -318,8 +319,10 @@ class Universal(StepwisePortfolio):
         compiled: bool = True,
     ) -> None:
         super().__init__(assets, cost=cost, compiled=compiled)
-        if not (isinstance(rounds, (int, np.integer)) and rounds >= 0):
+        if not is_whole(rounds):
             raise PartError(f"Universal: rounds must be a whole number, not below 0, got {rounds!r}")
+        if not (is_whole(nodes, 1) and is_whole(seed)):
+            raise PartError(f"Universal: nodes ≥ 1 and seed ≥ 0 are whole numbers, got {nodes!r} and {seed!r}")
         n, self.horizon = len(self.names), int(rounds)
         count = rounds // 2 + 2
         self.exact = n == 1 or (n - 1) * math.log(count) + math.log(n) <= math.log(CELLS)
@@ -353,7 +356,7 @@ class Universal(StepwisePortfolio):
             (Premise(f"at most {counted(self.horizon, 'round')}", self.rounds <= self.horizon, self.rounds),),
             regret=self.regret - self.ledger.paid,
         )
-        return [found]
+        return [with_rounding(found, self.book)]
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super()._written()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowregret.errors import DataError, PartError
-from lowregret.experts.long import LongTable, time_text
+from lowregret.experts.long import LongTable, numbered, time_text
 from lowregret.experts.origins import cutoffs_before, horizons
 from lowregret.experts.waiting import first_twice
 from lowregret.types import Vector
@@ -71,17 +71,17 @@ class SeriesKeys:
     def ranks(self) -> Any:
         """The place of each series in the order of names, so that the order of rows in a table is of no matter."""
         ranks = np.empty(len(self.series), np.int64)
-        ranks[np.argsort(np.array(self.series, dtype=str), kind="stable")] = np.arange(len(self.series))
+        ranks[sorted(range(len(self.series)), key=self.series.__getitem__)] = np.arange(len(self.series))
         return ranks
 
     def _numbered(self, names: Any) -> Any:
         """Which series each row is of; new ones are put behind those known."""
-        found, which = np.unique(names, return_inverse=True)
+        found, which = numbered(names.tolist())
         known = {name: k for k, name in enumerate(self.series)}
-        new = [name for name in found.tolist() if name not in known]
+        new = [name for name in found if name not in known]
         self.series = [*self.series, *new]
         known |= {name: len(known) + k for k, name in enumerate(new)}
-        return np.array([known[name] for name in found.tolist()], np.int64)[which.reshape(-1)]
+        return np.array([known[name] for name in found], np.int64)[which]
 
     def _grouped(self, series: Any, steps: Any) -> Any:
         """Whose weights each row has."""

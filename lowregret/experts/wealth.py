@@ -20,7 +20,11 @@ import numpy as np
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import EPSILON
 from lowregret.errors import DataError, PartError
+from lowregret.experts.certify import rounding
+from lowregret.experts.state import ROUNDS, Book
+from lowregret.experts.substitute import Mean
 from lowregret.learner.validate import real_numbers
 from lowregret.types import Vector
 
@@ -146,6 +150,16 @@ def listed_weights(weights: Any, x: Any) -> Any:
 def exponential(log: float) -> float:
     """e^log, infinite where that is beyond all numbers."""
     return math.exp(log) if log < LARGEST else math.inf
+
+
+def with_rounding(found: Certificate, book: Book) -> Certificate:
+    """A certificate of weights that are computed, with what sums of logarithms, nodes and weights may lose to rounding.
+
+    Losses are off as those of any mixture; what nodes and programmes lose is taken to be 64(T + N)ε of the bound.
+    """
+    terms = int(book.counts[ROUNDS]) + book.prior.size + 16
+    off = 64 * EPSILON * terms * found.bound if found.bound < math.inf else 0.0
+    return replace(found, rounding=rounding(book, Mean()) + off)
 
 
 def after_costs(found: Certificate, paid: float) -> Certificate:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.errors import DataError
+from lowregret.learner.validate import is_whole
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 from lowregret.stream.table import text_of
@@ -112,8 +113,8 @@ class Hypotheses:
 
     def check_point(self, x: int) -> None:
         """Refuse what is no point."""
-        if not 0 <= x < self.points:
-            raise DataError(f"there is no point {x}: the points are 0 to {self.points - 1}")
+        if not (is_whole(x) and x < self.points):
+            raise DataError(f"there is no point {x!r}: the points are 0 to {self.points - 1}")
 
 
 def as_masks(rows: NDArray[np.bool_]) -> Mask:

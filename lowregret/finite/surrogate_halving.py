@@ -12,6 +12,7 @@ from lowregret.errors import PartError, StoreError
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
 from lowregret.finite.schema import RESTARTED, RestartingSchema, SurrogateHalvingSchema
+from lowregret.learner.validate import is_positive
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
 from lowregret.store.kinds import class_of
@@ -31,8 +32,8 @@ class SurrogateHalving(FiniteLearner):
 
     def __init__(self, hypotheses: Hypotheses, eta: float = 1.0) -> None:
         super().__init__(hypotheses)
-        if not 0 < eta < 2:
-            raise PartError(f"eta must lie between 0 and 2, for the bound divides by 1 − η/2; got {eta}")
+        if not (is_positive(eta) and eta < 2):
+            raise PartError(f"eta must lie between 0 and 2, for the bound divides by 1 − η/2; got {eta!r}")
         self.eta = float(eta)
         self.logs = np.zeros(len(hypotheses), np.int64)  # c
         self.surrogates = np.zeros(len(hypotheses), np.int64)  # F at each hypothesis
@@ -95,16 +96,19 @@ class Restarting(FiniteLearner):
         if self.block.certificate.measure != "regret":
             raise PartError(f"{type(self.block).__name__} needs no restarts: its bound knows no number of rounds")
         self.before = 0.0  # the bounds of past blocks
+        self.failed: tuple[Premise, ...] = ()  # of past blocks of one's own learner; those that files know have none
 
     def _begin(self) -> FiniteLearner:
-        block = self.learner(self.hypotheses, self.length)
+        block = self.learner(self.hypotheses, self.length) if callable(self.learner) else self.learner
         if not isinstance(block, FiniteLearner):
             raise PartError(f"restart a learner such as WeightedMajority, not a {type(block).__name__}")
         return block
 
     def predict(self, x: int) -> float:
         if self.block.rounds == self.length:
-            self.before += self.block.certificate.bound
+            past = self.block.certificate
+            self.before += past.bound + past.rounding
+            self.failed += tuple(premise for premise in past.premises if not premise.holds)
             self.length *= 2
             self.block = self._begin()
         return self.block.predict(x)
@@ -116,7 +120,8 @@ class Restarting(FiniteLearner):
     def proof(self) -> Certificate:
         inner = self.block.certificate
         formula = "sum of the bounds of blocks of 1, 2, 4, … rounds (DOUBLING)"
-        return self.certify_regret(inner.id, formula, self.before + inner.bound)
+        premises = *self.failed, *inner.premises
+        return self.certify_regret(inner.id, formula, self.before + inner.bound + inner.rounding, *premises)
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         kind = getattr(self.learner, "kind", None)

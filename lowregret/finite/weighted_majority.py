@@ -17,6 +17,7 @@ from lowregret.experts.state import SECOND
 from lowregret.finite.hypotheses import Hypotheses
 from lowregret.finite.learner import FiniteLearner
 from lowregret.finite.schema import WeightedMajoritySchema
+from lowregret.learner.validate import is_whole
 from lowregret.loss import Absolute
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
@@ -79,9 +80,9 @@ class WeightedMajority(FiniteLearner):
 
 def require_horizon(rounds: int) -> int:
     """Refuse what is no number of rounds."""
-    if rounds < 1:
-        raise PartError(f"rounds is how many will be played, from 1 on, got {rounds}; if unknown, see Restarting")
-    return rounds
+    if not is_whole(rounds, 1):
+        raise PartError(f"rounds is how many will be played, from 1 on, got {rounds!r}; if unknown, see Restarting")
+    return int(rounds)
 
 
 def require_round_left(played: int, rounds: int) -> None:

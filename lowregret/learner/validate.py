@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,6 +29,16 @@ LARGE = 1e40  # numbers of a row up to which their squares can be summed over al
 MANY = 1 << 40  # features of which NumPy cannot even say how much memory they need
 _PLAIN = frozenset((bool, int, float, str, bytes, type(None)))  # types whose values do nothing by themselves
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
+
+
+def is_whole(value: Any, least: int = 0) -> bool:
+    """Whether this is a whole number, not below another; True and False are none."""
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= least
+
+
+def is_positive(value: Any) -> bool:
+    """Whether this is a number above 0, and finite; True and False are none."""
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < math.inf
 
 
 def real_numbers(values: Any, what: str) -> Vector:

@@ -34,7 +34,7 @@ class Regret:
 
     @property
     def low(self) -> float:
-        return float(np.sum(self.mine) - np.sum(self.theirs))
+        return float(np.sum(self.mine - self.theirs))  # round by round: a large one that is paid by both hides no other
 
     @property
     def high(self) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from lowregret.compile.kernel import kernel
 from lowregret.domain import Domain, Simplex
 from lowregret.errors import PartError
+from lowregret.learner.validate import is_whole
 from lowregret.regret.comparator import Comparator, along_path
 from lowregret.regret.played import Record
 from lowregret.regret.result import Regret
@@ -29,9 +30,9 @@ class Switching(Comparator):
     domain: Domain | None = None
 
     def against(self, record: Record) -> Regret:
+        if not (is_whole(self.switches) and record.losses.size):
+            raise PartError(f"switches must be a whole number ≥ 0, of one round at least, got {self.switches!r}")
         domain, k = self.domain or record.domain, min(self.switches, record.losses.size - 1)
-        if k < 0:
-            raise PartError(f"switches must be ≥ 0, got {self.switches}")
         if record.costs is not None and isinstance(domain, Simplex):
             chosen = best_experts(record.costs, k)
             path = domain.total * np.eye(record.dimension)[chosen]
@@ -57,16 +58,18 @@ class Windows(Comparator):
 
     def against(self, record: Record) -> Regret:
         domain, rounds = self.domain or record.domain, record.losses.size
-        if self.length is not None and not 1 <= self.length <= rounds:
-            raise PartError(f"windows must be 1 to {rounds} rounds long, got {self.length}")
+        if self.length is not None and not (is_whole(self.length, 1) and self.length <= rounds):
+            raise PartError(f"windows must be 1 to {rounds} rounds long, got {self.length!r}")
         high = -np.inf
         if record.costs is not None and isinstance(domain, Simplex):
             begin, end, _ = _worst_of_experts(record.losses[:, None] - domain.total * record.costs, self.length)
         else:
             begin, end, high = self._search(record, domain)
-        best = record.best_within(domain, begin, end)
+        inside = np.zeros(rounds)
+        inside[begin:end] = 1.0
+        best = record.best(domain, inside)  # of sums of its own: what came before blurs those of `best_within`
         mine, theirs = record.losses[begin:end], record.along(best.w)[begin:end]
-        gap = max(best.gap, high - float(np.sum(mine) - np.sum(theirs)), 0.0)
+        gap = max(best.gap, high - float(np.sum(mine - theirs)), 0.0)
         descent = record.descent
         certificate = None if descent is None else descent.within(begin, end, domain)
         details = {"first": begin + 1, "last": end}
@@ -81,9 +84,7 @@ class Windows(Comparator):
         else:
             windows = [(a, a + length) for a in range(rounds - length + 1)]
         found = np.array([record.best_within(domain, a, b)[1:] for a, b in windows])
-        begin, end = np.array(windows).T
-        sums = np.concatenate([[0.0], np.cumsum(record.losses)])
-        regrets = sums[end] - sums[begin] - found[:, 0]
+        regrets = np.array([np.sum(record.losses[a:b]) for a, b in windows]) - found[:, 0]
         worst = int(np.argmax(regrets))
         return *windows[worst], float(np.max(regrets + found[:, 1]))
 
@@ -177,10 +178,26 @@ def _worst_of_experts(differences: Any, length: int | None) -> tuple[int, int, f
         found = np.zeros(2, np.int64)
         value = worst_interval(np.ascontiguousarray(differences), found)
         return int(found[0]), int(found[1]), float(value)
-    sums = np.concatenate([np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)])
-    windows = (sums[length:] - sums[:-length]).max(axis=1)
+    windows = window_sums(differences, length).max(axis=1)
     begin = int(np.argmax(windows))
     return begin, begin + length, float(windows[begin])
+
+
+def window_sums(values: Any, length: int) -> Any:
+    """Σ of the rows of every window of this length: O(T ln length) additions, and what is outside adds no rounding.
+
+    A window is made of those of 1, 2, 4, … rows: nothing is subtracted, in which a large row would hide later ones.
+    """
+    rows = len(values) - length + 1
+    total, power, done, width = np.zeros((rows, *values.shape[1:])), values, 0, 1
+    while width <= length:
+        if length & width:
+            total = total + power[done : done + rows]
+            done += width
+        width *= 2
+        if width <= length:
+            power = power[: -width // 2 or None] + power[width // 2 :]
+    return total
 
 
 @kernel

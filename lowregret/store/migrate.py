@@ -115,7 +115,15 @@ def _without_ledger(description: dict[str, Any], arrays: dict[str, Any]) -> None
 
 
 def from_6(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
-    """Format 7: losses of experts' mixtures are of the forecasts that were given, and whether these came in order."""
+    """Format 7: losses of experts' mixtures are of the forecasts that were given, and whether these came in order.
+
+    Choices of bandits that wait have their baseline, which is 0 for those from before: no estimate is biased by it; and
+    bandits know what rounding may hide.
+    """
+    if kind == "bandit":
+        arrays["pending.baseline"] = np.zeros(np.size(arrays.get("pending.arm", 0)))
+    if kind in ("bandit", "exp4"):
+        _with_blur(description, arrays)
     for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
         before = name.removesuffix("owed")
         owed, drift, sums = (arrays.get(before + key, np.empty(0)) for key in ("owed", "drift", "sums"))
@@ -130,6 +138,19 @@ def from_6(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
                 sums[..., own] += late
     _say_order(description, "", arrays)
     return description, arrays
+
+
+def _with_blur(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Give a bandit what rounding may hide, as if in each of its rounds all numbers had been as large as they are."""
+    slots, counts = description.get("slots"), np.ravel(arrays.get("counts", ()))
+    known, costs = slots.get("sums") if isinstance(slots, dict) else None, _slot(description, "counts", "costs")
+    told = [arrays.get(name, np.empty(0)) for name in ("sums", "estimates")]
+    if not (isinstance(slots, dict) and isinstance(known, list) and costs < counts.size):
+        return  # the schema will say what is wrong
+    if all(array.dtype.kind == "f" and array.ndim == 1 and array.size for array in told):
+        largest = max(float(np.max(np.abs(array))) for array in told)
+        slots["sums"] = [*known, "blur"]
+        arrays["sums"] = np.append(told[0], min(float(counts[costs]) * 10_000 * largest, 1e300))
 
 
 def _slot(description: dict[str, Any], array: str, name: str) -> int:

@@ -20,7 +20,7 @@ def test_exp3_is_mirror_descent_on_estimates() -> None:
         assert np.allclose(w, bandit.policy)
         arm, y = int(rng.choice(4, p=w / w.sum())), float(rng.random())
         descent.learn(np.eye(4)[arm] * y / w[arm])
-        learn_one(bandit.algorithm, bandit.state, arm, w[arm], y)
+        learn_one(bandit.algorithm, bandit.state, arm, w[arm], 0.0, y)
     path = bandit.certificates[0]
     certificate = descent.certificate
     assert certificate.id == "THM-4.1"

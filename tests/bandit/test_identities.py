@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from lowregret.bandit import Exp3, Exp3IX, TsallisInf
+from lowregret.bandit import Bandit, Exp3, Exp3IX, TsallisInf
 from lowregret.bandit.algorithm import BanditAlgorithm, centre, local
 from lowregret.bandit.proof import bandit_certificates
 from lowregret.bandit.state import BanditState
+from lowregret.compile.random import new_chance
 from lowregret.types import Vector
 from tests.bandit.stepping import estimates_of, learnt, paths, policy_of, started
 
@@ -118,6 +122,40 @@ def test_late_costs_stay_unbiased_because_the_probability_is_kept(algorithm: Ban
     assert not np.allclose(expected_estimates(algorithm, costs, recomputed=True), np.sum(costs, axis=0), atol=1e-3)
 
 
+def choices_of(bandit: Bandit) -> Iterator[tuple[Bandit, int, int, float]]:
+    """A bandit after each choice that it may make: the number, the arm and its probability."""
+    left, seed = set(range(bandit.arms)), 0
+    while left:
+        made = copy.deepcopy(bandit)
+        made.state.chance[:] = new_chance(seed)
+        number, arm = made.choose()
+        if arm in left:
+            left.remove(arm)
+            yield made, number, arm, made.probability(number) or 0.0
+        seed += 1
+
+
+@pytest.mark.parametrize("algorithm", [Exp3(0.3), Exp3(0.3, False), TsallisInf(), TsallisInf(False)], ids=str)
+def test_costs_that_are_late_for_one_arm_alone_stay_unbiased(algorithm: BanditAlgorithm) -> None:
+    """The baseline is that of the choice: of the time when a cost comes, it hangs on the arm (by 0.25 here)."""
+    costs = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0], [0.5, 0.5]])
+
+    def walk(bandit: Bandit, t: int, late: tuple[int, ...]) -> Vector:
+        if t == len(costs):
+            for number in late:
+                bandit.reward(number, cost=costs[1, 1])
+            return bandit.estimates
+        total = np.zeros(bandit.arms)
+        for made, number, arm, p in choices_of(bandit):
+            waits = t == 1 and arm == 1
+            if not waits:
+                made.reward(number, cost=costs[t, arm])
+            total += p * walk(made, t + 1, (number,) if waits else late)
+        return total
+
+    assert np.allclose(walk(Bandit(2, algorithm, compiled=False), 0, ()), np.sum(costs, axis=0))
+
+
 @pytest.mark.parametrize("name", ["exp3", "tsallis-inf"])
 def test_centring_is_worth_something(name: str) -> None:
     """The noise of estimates of costs near 1 falls."""
@@ -146,3 +184,25 @@ def test_a_step_costs_no_more_than_was_allowed_for(eta: float, v: float) -> None
         assert v * local(square, z, v, slope, 1.0) <= eta * math.sqrt(v) * (1 + 1e-9)
         for w in np.linspace(0, 1, 2001):
             assert (v - w) * z - (math.sqrt(v) - math.sqrt(w)) ** 2 / slope <= local(square, z, v, slope, 1.0) + 1e-12
+
+
+@pytest.mark.parametrize("arms", [1, 2, 3])
+@pytest.mark.parametrize("algorithm", [Exp3(0.5), Exp3(1e-12, False), Exp3IX(0.5, 0.25), TsallisInf(False)], ids=str)
+def test_what_is_proved_on_a_run_is_true_of_exact_sums(algorithm: BanditAlgorithm, arms: int) -> None:
+    """Σy − min Ĉ in fractions, of the probabilities and baselines that choices were made with: `proved` is no less."""
+    for seed in range(12):
+        bandit, rng = Bandit(arms, algorithm, seed=seed, compiled=False), np.random.default_rng(seed)
+        paid, estimates = Fraction(0), [Fraction(0)] * arms
+        for _ in range(40):
+            number, arm = bandit.choose()
+            _, p, baseline = bandit.choices.pending[number]
+            cost = float(rng.choice([0.1, 1 / 3, rng.random()]))
+            chance = Fraction(p) + Fraction(getattr(algorithm, "gamma", 0.0))
+            paid += Fraction(cost)
+            estimates = [c + Fraction(baseline) for c in estimates]
+            estimates[arm] += (Fraction(cost) - Fraction(baseline)) / chance
+            bandit.reward(number, cost=cost)
+        path = next(c for c in bandit.certificates if c.id.endswith("-PATH"))
+        assert path.holds
+        assert paid - min(estimates) <= Fraction(path.proved)
+        assert path.rounding < 1e-9 * (1 + path.bound)

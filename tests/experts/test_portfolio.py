@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -141,3 +142,15 @@ def test_pieces_and_errors() -> None:
         whole.ask([1.0, 1.0, 1.0])
     with pytest.raises(PartError, match="positive numbers"):
         OnlineNewton(2, 0.0)
+
+
+@pytest.mark.parametrize("relatives", [[1.0, 0.0], [0.0, 1.0]])
+def test_a_bound_that_is_reached_has_its_rounding(relatives: list[float]) -> None:
+    """One round of which half is lost: the regret is ln 2, and the float nearest to it is less."""
+    portfolio = Universal(2, 1, compiled=False).learn([relatives])
+    certificate = portfolio.certificate
+    regret = -Decimal(float(portfolio.forecasts[0])).ln()
+    assert certificate.holds
+    assert Decimal(certificate.bound) < regret <= Decimal(certificate.proved)
+    assert certificate.rounding < 1e-11
+    assert OnlineNewton(2, compiled=False).learn([relatives]).certificate.rounding > 0

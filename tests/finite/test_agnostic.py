@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from lowregret import DataError, PartError
+from lowregret.certificate import Certificate, Premise
 from lowregret.finite import Agnostic, Halving, Hypotheses, Littlestone, Restarting, WeightedMajority, make_hypotheses
 from lowregret.finite.agnostic import log_choices
 from tests.finite.naive import (
@@ -106,3 +109,32 @@ def test_what_makes_no_sense_is_refused() -> None:
     for x, y in ((3, 0), (0, 2)):
         with pytest.raises(DataError):
             WeightedMajority(h, 3).learn(x, y)
+
+
+def test_premises_of_a_learner_of_ones_own_are_those_of_its_restarts() -> None:
+    class Hopeful(WeightedMajority):
+        """A learner whose first blocks were not what its theorem asks for."""
+
+        @property
+        def certificates(self) -> list[Certificate]:
+            return [replace(self.proof, premises=(Premise("blocks are of 4 rounds or more", self.horizon >= 4),))]
+
+    learner = Restarting(Hopeful, make_hypotheses("thresholds:4"))
+    for t in range(8):
+        learner.learn(t % 3, t % 2)
+    assert learner.block.certificate.premises_hold
+    assert not learner.certificate.premises_hold
+    assert not learner.certificate.holds
+
+
+@pytest.mark.parametrize("point", ["x", [1], True, 1.5, -1, 4])
+def test_what_is_no_point_is_refused(point: Any) -> None:
+    with pytest.raises(DataError, match="no point"):
+        WeightedMajority(make_hypotheses("thresholds:4"), 4).learn(point, 1)
+
+
+@pytest.mark.parametrize("rounds", ["x", True, 2.5, 0])
+def test_what_is_no_number_of_rounds_is_refused(rounds: Any) -> None:
+    for kind in (WeightedMajority, Agnostic):
+        with pytest.raises(PartError, match="how many will be played"):
+            kind(make_hypotheses("thresholds:4"), rounds)
