@@ -13,7 +13,7 @@ def print_json(told: Any) -> None:
 
 
 def _finite(told: Any) -> Any:
-    """What is told, with null for the numbers that JSON does not have."""
+    """Put null for the numbers that JSON does not have, throughout an object."""
     if isinstance(told, float):
         return told if math.isfinite(told) else None
     if isinstance(told, dict):
