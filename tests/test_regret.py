@@ -54,6 +54,7 @@ from lowregret.regret import (
     Windows,
     regret,
 )
+from lowregret.run.begin import begin
 
 RNG = np.random.default_rng(2)
 
@@ -476,9 +477,9 @@ def test_quadratic_functions_far_from_zero(far: float) -> None:
     assert best.value - best.gap <= float(least) * (1 + 1e-12)
     assert best.gap <= 1e-20 * far**2 + 1e-12
     record = GameRecord(game)
-    for begin, end in ((0, 40), (30, 40), (17, 19)):
-        within = record.best_within(L2Ball(3 * far), begin, end)
-        assert Fraction(float(within.value)) - Fraction(float(within.gap)) <= lost(begin, end)
+    for first, end in ((0, 40), (30, 40), (17, 19)):
+        within = record.best_within(L2Ball(3 * far), first, end)
+        assert Fraction(float(within.value)) - Fraction(float(within.gap)) <= lost(first, end)
 
 
 def test_rows_of_another_width_are_refused() -> None:
@@ -505,3 +506,46 @@ def test_a_large_round_hides_no_later_window(length: int) -> None:
 def test_lengths_and_switches_are_whole_numbers(comparator: Any) -> None:
     with pytest.raises(PartError, match="got"):
         regret(ExpertRecord(np.ones((2, 2)), np.eye(2)), comparator)
+
+
+@pytest.mark.parametrize("length", [2, None])
+def test_a_large_round_within_a_window_hides_no_difference(length: int | None) -> None:
+    """Sums of costs are the same for both experts beside 1e17, their differences are not."""
+    costs = np.array([[1e17, 1e17], [0.0, 1.0], [0.5, 0.5]])
+    found = regret(ExpertRecord(costs, np.tile([0.0, 1.0], (3, 1))), Windows(length))
+    assert found.value == 1.0
+    assert found.comparator.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("comparator", [Moving(np.ones((200, 1))), Windows(200)])
+def test_descent_with_late_answers_promises_nothing(comparator: Any) -> None:
+    """Scores are of the iterates that were asked, steps begin at those that answers found."""
+    X, y = np.ones((200, 1)), np.ones(200)
+    learner = zoo.ogd_eager(Absolute(), eta=0.1, radius=1.0)
+    late = begin(learner, 1, delay=0, compiled=False).learn(X, y, delay=199 - np.arange(200))
+    found = regret(RowRecord(late, X, y), comparator)
+    assert found.value == pytest.approx(200.0)
+    assert found.certificate is None
+    prompt = regret(RowRecord(train(learner, X, y, compiled=False), X, y), comparator).certificate
+    assert prompt is not None
+    assert prompt.holds
+
+
+@pytest.mark.parametrize("start", [0.0, 1e16])
+def test_moving_comparators_pay_for_rounded_steps(start: float) -> None:
+    """The exact regret against where the last step leads attains the bound; at 1e16 no step of 0.4 moves anything."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        rule = ProjectedGradient(Reals(), Constant(0.4), start=np.full(3, start))
+        game = play(rule, rng.normal(size=(100, 3)) + (start > 0), compiled=False)
+        z, w = game.gradients, game.points
+        u = w[0] - 0.4 * z.sum(0)
+        found = regret(game, Moving(np.tile(u, (100, 1)))).certificate
+        assert found is not None
+        paid = [
+            Fraction(a) * (Fraction(b) - Fraction(c)) for a, b, c in zip(*map(np.ravel, (z, w, u + 0 * w)), strict=True)
+        ]
+        exact = sum(paid)
+        assert found.holds
+        assert exact <= Fraction(found.proved)
+        assert start > 0 or found.rounding <= 1e-9 * found.bound

@@ -6,6 +6,9 @@ DYN: with u_t ∈ S, P = Σ_{t<T}‖u_{t+1} − u_t‖, D ≥ ‖w_t − u‖ an
 
 as ⟨w_t − u_t, z_t⟩ ≤ (‖w_t − u_t‖² − ‖w_{t+1} − u_t‖²)/(2η_t) + η_t‖z_t‖²/2, and moving the comparator changes the
 squared distance from w_{t+1} by at most 2D‖u_{t+1} − u_t‖. At a constant rate D² may be ‖w_1 − u_1‖² in the first term.
+
+Steps are rounded: where w_{t+1} is off by e_t, ‖e_t‖ ≤ c·ε(‖w_t‖ + η_t‖z_t‖) with c operations, its squared distance
+from u_t grows by at most 2D‖e_t‖ + ‖e_t‖², which the rounding has, divided by 2η_t and summed.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.compile.numerics import squared
+from lowregret.certificate.rounding import EXTRA
+from lowregret.compile.numerics import EPSILON, squared
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
 from lowregret.rule import ProjectedGradient
@@ -45,7 +49,7 @@ class DescentTrace:
         moves = np.linalg.norm(np.diff(path, axis=0), axis=1)
         d, eta = self.spread(float(np.max(np.linalg.norm(path, axis=1)))), self.rates
         first = float(np.linalg.norm(self.start - path[0])) if self.constant else d
-        steps = float(np.sum(eta * self.sizes**2)) / 2
+        bound = squared(first) / (2 * eta[-1]) + d * float(np.sum(moves / eta[:-1])) + self._steps(slice(None))
         head = "‖w₁ − u₁‖²/(2η) + DP/η + (η/2)Σ‖z_t‖²"
         inside = all(self.domain.contains(u) for u in np.unique(path, axis=0))
         return Certificate(
@@ -54,8 +58,9 @@ class DescentTrace:
             + (head if self.constant else "D²/(2η_T) + DΣ‖u_{t+1} − u_t‖/η_t + ½Ση_t‖z_t‖²"),
             comparator={"set": "path", "length": float(np.sum(moves))},
             linear_regret=None,
-            bound=squared(first) / (2 * eta[-1]) + d * float(np.sum(moves / eta[:-1])) + steps,
+            bound=bound,
             premises=(Premise(f"comparators lie in the learner's {self.domain.name}", inside),),
+            rounding=self._rounding(slice(None), d, bound),
         )
 
     def within(self, begin: int, end: int, comparator: Domain) -> Certificate:
@@ -63,14 +68,26 @@ class DescentTrace:
         d, eta = self.start.size, self.rates[begin:end]
         spread = self.spread(comparator.reach(2, d))
         covered = self.domain.covers(comparator, d)
+        bound = squared(spread) / (2 * eta[-1]) + self._steps(slice(begin, end))
         return Certificate(
             id="EAGER-DEC",
             statement=f"regret in rounds {begin + 1} to {end} ≤ D²/(2η) + ½Ση_t‖z_t‖² of these rounds",
             comparator=comparator.describe(),
             linear_regret=None,
-            bound=squared(spread) / (2 * eta[-1]) + float(np.sum(eta * self.sizes[begin:end] ** 2)) / 2,
+            bound=bound,
             premises=(Premise(f"comparators lie in the learner's {self.domain.name}", covered),),
+            rounding=self._rounding(slice(begin, end), spread, bound),
         )
+
+    def _steps(self, rounds: slice) -> float:
+        """½Ση_t‖z_t‖² of these rounds."""
+        return float(np.sum(self.rates[rounds] * self.sizes[rounds] ** 2)) / 2
+
+    def _rounding(self, rounds: slice, spread: float, bound: float) -> float:
+        """How far a bound may fall short, as its sums and all steps are rounded: Σ(D + ‖e_t‖)‖e_t‖/η_t and its own."""
+        eta, operations = self.rates[rounds], self.start.size + EXTRA
+        off = operations * EPSILON * (self.longest + eta * self.sizes[rounds])
+        return float(np.sum((spread + off) * off / eta)) + (eta.size + operations) * EPSILON * bound
 
 
 def descent_of(

@@ -128,7 +128,7 @@ class Functions(Record):
     def best(self, domain: Domain, weights: Vector) -> Solution:
         total = Sum(self.dimension)
         if self.costs is not None:
-            total.add(LinearFunction(weights @ self.costs))
+            total.add(LinearFunction(np.array([math.fsum(column) for column in (weights[:, None] * self.costs).T])))
         else:
             for f, c in zip(self.functions, weights.tolist(), strict=True):
                 if c != 0:
@@ -282,7 +282,9 @@ class RowRecord(Record):
     def _descent(self) -> DescentTrace | None:
         learner = self.run.learner
         reach = self.domain.reach(2, self.dimension)
-        if type(self.run) is not LinearRun or counterexample(learner.loss, self.run.met, reach) is not None:
+        if type(self.run) is not LinearRun or self.run.late is not None:  # which scores by other iterates than it moves
+            return None
+        if counterexample(learner.loss, self.run.met, reach) is not None:
             return None
         squares = np.empty(self.y.size)
         call(row_squares, self.run.compiled, self.run.learner.judge, self.x, squares)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,20 +61,20 @@ class Windows(Comparator):
         domain, rounds = self.domain or record.domain, record.losses.size
         if self.length is not None and not (is_whole(self.length, 1) and self.length <= rounds):
             raise PartError(f"windows must be 1 to {rounds} rounds long, got {self.length!r}")
-        high = -np.inf
         if record.costs is not None and isinstance(domain, Simplex):
-            begin, end, _ = _worst_of_experts(record.losses[:, None] - domain.total * record.costs, self.length)
+            begin, end, point = _worst_of_experts(record.losses[:, None] - domain.total * record.costs, self.length)
+            point, gap, high = domain.total * point, 0.0, -np.inf
         else:
             begin, end, high = self._search(record, domain)
-        inside = np.zeros(rounds)
-        inside[begin:end] = 1.0
-        best = record.best(domain, inside)  # of sums of its own: what came before blurs those of `best_within`
-        mine, theirs = record.losses[begin:end], record.along(best.w)[begin:end]
-        gap = max(best.gap, high - float(np.sum(mine - theirs)), 0.0)
+            inside = np.zeros(rounds)
+            inside[begin:end] = 1.0
+            point, _, gap, _ = record.best(domain, inside)  # of sums of its own: what came before blurs the others
+        mine, theirs = record.losses[begin:end], record.along(point)[begin:end]
+        gap = max(gap, high - float(np.sum(mine - theirs)), 0.0)
         descent = record.descent
         certificate = None if descent is None else descent.within(begin, end, domain)
         details = {"first": begin + 1, "last": end}
-        return Regret("window", mine, theirs, best.w, gap, certificate=certificate, details=details)
+        return Regret("window", mine, theirs, point, gap, certificate=certificate, details=details)
 
     def _search(self, record: Record, domain: Domain) -> tuple[int, int, float]:
         """The worst window, and a number that no window's regret exceeds."""
@@ -172,15 +173,17 @@ def cheapest(costs: Any, cost: Any, came: Any, leader: Any, chosen: Any) -> None
             i = leader[t - 1, j]
 
 
-def _worst_of_experts(differences: Any, length: int | None) -> tuple[int, int, float]:
-    """The window in which one column of T × N differences has the largest sum: O(TN)."""
+def _worst_of_experts(differences: Any, length: int | None) -> tuple[int, int, Vector]:
+    """The window in which one column of T × N differences has the largest sum, and 1 for that column: O(TN)."""
     if length is None:
         found = np.zeros(2, np.int64)
-        value = worst_interval(np.ascontiguousarray(differences), found)
-        return int(found[0]), int(found[1]), float(value)
-    windows = window_sums(differences, length).max(axis=1)
-    begin = int(np.argmax(windows))
-    return begin, begin + length, float(windows[begin])
+        worst_interval(np.ascontiguousarray(differences), found)
+        begin, end = int(found[0]), int(found[1])
+    else:
+        begin = int(np.argmax(window_sums(differences, length).max(axis=1)))
+        end = begin + length
+    worst = np.argmax([math.fsum(column) for column in differences[begin:end].T])
+    return begin, end, (np.arange(differences.shape[1]) == worst).astype(float)
 
 
 def window_sums(values: Any, length: int) -> Any:
