@@ -30,7 +30,7 @@ from lowregret.rows import Features, Rows, highest
 from lowregret.run import files as filed
 from lowregret.run.careful import CarefulRun
 from lowregret.run.expansion import Expansion
-from lowregret.run.lags import with_delays
+from lowregret.run.lags import settled_delay, with_delays
 from lowregret.run.late import Late, Patient
 from lowregret.run.outcome import NOTHING, Learnt, Steps, rows_played
 from lowregret.run.predictor import Predictor
@@ -106,7 +106,7 @@ class RowRun(CarefulRun, Patient, Scoring):
         """
         self.require_late(delay)
         labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
-        delay = settled(delay, "delays", "whole numbers ≥ 0")
+        delay = settled_delay(delay)
         if is_stream(features):
             for batch, delays in with_delays(raise_faults(features.batches()), delay):
                 self.learn_batch(batch, delays)

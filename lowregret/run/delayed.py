@@ -29,7 +29,7 @@ from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.careful import REACH, on_trial
 from lowregret.run.delayed_loop import ask_and_learn
-from lowregret.run.lags import delays_of
+from lowregret.run.lags import delays_of, settled_delay
 from lowregret.run.linear import LinearRun
 from lowregret.run.outcome import NOTHING as NO_ROWS
 from lowregret.run.outcome import Learnt
@@ -166,7 +166,7 @@ class DelayedRun(LinearRun):
         `deliver`. Splitting the rows over several calls changes nothing, not even the last bit.
         """
         labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
-        delay = settled(delay, "delays", "whole numbers ≥ 0")
+        delay = settled_delay(delay)
         if is_stream(features):
             done = 0
             for batch in raise_faults(features.batches()):

@@ -9,6 +9,7 @@ import numpy as np
 
 from lowregret.errors import DataError, PartError
 from lowregret.learner.delayed import LONGEST_DELAY
+from lowregret.learner.validate import settled
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
 
@@ -36,6 +37,13 @@ class Lags(NamedTuple):
     def cut(self, end: int) -> Lags:
         """The lags of the first rows."""
         return Lags(self.lags[:end], self.times[:end])
+
+
+def settled_delay(delay: Any) -> Any:
+    """Delays or lags as plain arrays, of which nobody else is asked any more."""
+    if isinstance(delay, Lags):
+        return Lags(*(settled(given, "delays", "numbers") for given in delay))
+    return settled(delay, "delays", "whole numbers ≥ 0")
 
 
 def first_met() -> Vector:
