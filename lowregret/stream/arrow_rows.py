@@ -45,6 +45,7 @@ from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN
 
 FIELDS = 1 << 19  # at a time, so that they stay near the processor
+MOST_FIELDS = 1 << 24  # at a time, once lists are taken apart
 ROWS = 1 << 16
 
 
@@ -160,11 +161,22 @@ class _Converter:
         rows = min(ROWS, max(1, FIELDS // max(table.num_columns, 1)))
         for begin in range(0, table.num_rows, rows):
             part = table.slice(begin, rows)
-            yield self._batch(part)
-            self.row += part.num_rows
+            found = self._leaves(part)
+            fitting = max(1, MOST_FIELDS // max(len(found), 1))
+            made = self._batch(part.num_rows, found) if part.num_rows <= fitting else None
+            del found  # which takes memory while others are made
+            if made is not None:
+                yield made
+                continue
+            for at in range(0, part.num_rows, fitting):
+                piece = part.slice(at, fitting)
+                yield self._batch(piece.num_rows, self._leaves(piece))
 
-    def _batch(self, table: Any) -> Batch:
-        found = leaves(table, self.form.drop, self.form.column_names, self.name, self.form.whole)
+    def _leaves(self, table: Any) -> list[Leaf]:
+        return leaves(table, self.form.drop, self.form.column_names, self.name, self.form.whole)
+
+    def _batch(self, rows: int, found: list[Leaf]) -> Batch:
+        """The next rows, which have these columns."""
         known = tuple((leaf.name, leaf.is_date) for leaf in found)
         if known not in self._known:
             self._known = {known: self.form.of_types(known).columns([name for name, _ in known], self.name)}
@@ -172,8 +184,8 @@ class _Converter:
         chosen = self._known[known]
         if self.notices is not None and self.notices.wanted:
             self.notices.see(texts_of(chosen, found))
-        faults = Faults(table.num_rows)
-        labels, weights = np.full(table.num_rows, math.nan), np.ones(table.num_rows)
+        faults = Faults(rows)
+        labels, weights = np.full(rows, math.nan), np.ones(rows)
         texts: dict[float, str] = {}
         for kind, leaf in zip(chosen.kinds, found, strict=True):
             if kind == TARGET and (chosen.classed or chosen.has_classes()) and not leaf.is_number:
@@ -184,14 +196,15 @@ class _Converter:
                 _sign_labels(chosen, leaf, labels, self.met)
             elif kind == WEIGHT:
                 _set_weights(leaf, weights, faults)
-        fields = fields_of(chosen, found, table.num_rows, faults)
+        fields = fields_of(chosen, found, rows, faults)
         lags, times = lags_of(chosen, found, labels, faults)
-        end = faults.first if not self.skip else table.num_rows
+        end = faults.first if not self.skip else rows
         out = self._assemble(chosen, fields, end, labels, weights, faults.bad)
         told = [f"{self.name}:{self.row + row}: {what}" for row, what in faults.in_order()]
         fault = told[0] if told and not self.skip else None
         made = _make_batch(out, self.name, self.row, told if self.skip else [], fault)
         at = made.lines - self.row
+        self.row += rows
         lags, times = lags[at if lags.size else ...], times[at if times.size else ...]
         return replace(made, names=texts, met=self.met, lags=lags, times=times)
 

@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from lowregret.stream.json_name import DEEPEST, LONGEST_NAME
 from lowregret.stream.names import spelling
 from lowregret.words import writable
+
+ROOM = 32  # bytes of names for each byte of the lines that are looked at: a long name times a long array has no end
 
 
 def text_at(line: str, name: str) -> str:
     """The text in the column `name` of a line; the last one, if there are several."""
-    *_, text = (value for found, value in _leaves(None, _read(line)) if found == name and isinstance(value, str))
+    *_, text = (value for found, value in _values(_read(line)) if found == name and value and isinstance(value, str))
     return writable(text)
 
 
@@ -30,15 +33,20 @@ def spelt_in(lines: Iterable[str]) -> dict[str, str]:
 
 
 def _columns(lines: Iterable[str]) -> dict[str, list[Any]]:
-    """The numbers and texts in each column."""
+    """The numbers and texts in each column; of lines with very much longer names than text, in the first ones."""
     found: dict[str, list[Any]] = {}
+    room = 0
     for line in lines:
+        room += ROOM * len(line)
         try:
-            row = _read(line)
+            for name, value in _values(_read(line)):
+                room -= len(name)
+                if room < 0:
+                    return found
+                if isinstance(value, str | int | float) and value != "":
+                    found.setdefault(name, []).append(value)
         except (ValueError, RecursionError):
             continue
-        for name, value in _leaves(None, row):
-            found.setdefault(name, []).append(value)
     return found
 
 
@@ -47,10 +55,18 @@ def _read(line: str) -> Any:
     return json.loads(line.removeprefix("\ufeff"), object_pairs_hook=tuple)
 
 
-def _leaves(name: str | None, value: Any) -> Iterator[tuple[str, Any]]:
-    """The numbers and texts within a value, with their columns; that of the whole line has no name."""
-    if isinstance(value, str | int | float):
-        yield from [(name or "", value)] if value != "" else []
-    elif isinstance(value, tuple | list):
-        for key, inner in value if isinstance(value, tuple) else enumerate(value):
-            yield from _leaves(str(key) if name is None else f"{name}.{key}", inner)
+def _values(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """A value and all within it, with their columns; that of the whole line has no name.
+
+    Raises ValueError where compiled code refuses the line: beyond the longest name, or too deep.
+    """
+    yield name, value
+    if not isinstance(value, tuple | list):
+        return
+    if depth == DEEPEST:
+        raise ValueError(f"more than {DEEPEST} objects and arrays within each other")
+    for key, inner in value if isinstance(value, tuple) else enumerate(value):
+        full = f"{name}.{key}" if depth else str(key)
+        if len(full) > LONGEST_NAME:
+            raise ValueError(f"a name of more than {LONGEST_NAME} bytes")
+        yield from _values(inner, full, depth + 1)

@@ -13,6 +13,8 @@ from lowregret.errors import DataError
 from lowregret.stream.columns import column_number
 
 ALL = slice(None)
+MOST_ELEMENTS = 1 << 16  # columns that lists become, in all columns together
+MOST_LETTERS = 1 << 24  # characters of the names of all columns in structs and lists
 
 _2000 = 10_957  # days from 1970 to 2000
 _PER_DAY = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
@@ -145,11 +147,11 @@ def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str, who
     """
     import pyarrow as pa
 
-    names = table.schema.names
+    apart = _TakenApart(frozenset(drop), file)
     found: list[Leaf] = []
-    met: dict[str, int] = {}  # the names of all columns, also of those that are not plain, in order
-    for name, array in zip(names, table.columns, strict=True):
-        found += _flatten(name, array, ALL, frozenset(drop), met, file)
+    for name, array in zip(table.schema.names, table.columns, strict=True):
+        found += apart.leaves(name, array, ALL, name)
+    met = apart.met
     lists = tuple(f"{name}." for name in met)
     known = {leaf.name for leaf in found}
     for name in dict.fromkeys(named):
@@ -161,31 +163,80 @@ def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str, who
     return found
 
 
-def _flatten(name: str, array: Any, rows: Any, drop: frozenset[str], met: dict[str, int], file: str) -> Iterator[Leaf]:
+class _TakenApart:
+    """Columns that are taken apart, and what they have become so far.
+
+    A list of equal numbers takes a few bytes of a file, however long it is, and a long name is in those of all that its
+    column has inside: so both are counted before anything is made of them.
+    """
+
+    def __init__(self, drop: frozenset[str], file: str) -> None:
+        self.drop, self.file = drop, file
+        self.met: dict[str, int] = {}  # the names of all columns, also of those that are not plain, in order
+        self.elements = self.letters = 0
+
+    def leaves(self, name: str, array: Any, rows: Any, column: str) -> Iterator[Leaf]:
+        """The plain columns within an array of these rows, which is, or is within, this column of the table."""
+        import pyarrow as pa
+
+        self.met[name] = len(self.met)
+        if name in self.drop:
+            return
+        array = _plain(array)
+        kind = array.type
+        if pa.types.is_struct(kind):
+            inner = [f".{field.name}" for field in kind]
+            self._count(column, 0, len(inner) * len(name) + sum(map(len, inner)))
+            for suffix, values in zip(inner, array.flatten(), strict=True):
+                yield from self.leaves(name + suffix, values, rows, column)
+        elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+            yield from self._elements(name, array, rows, column)
+        elif _is_readable(kind):
+            yield Leaf(name, array, rows)
+        else:
+            raise DataError(
+                f"{self.file}: columns of type {kind} cannot be read: drop {name!r}, or make it text or a number"
+            )
+
+    def _elements(self, name: str, array: Any, rows: Any, column: str) -> Iterator[Leaf]:
+        """The plain columns within the lists of an array, element by element."""
+        import pyarrow as pa
+
+        begins, lengths = _extents(array)
+        longest = int(lengths.max(initial=0))
+        self._count(column, longest * _width(array.type.value_type), longest * len(f"{name}.{longest}"))
+        alive = np.flatnonzero(lengths > 0)
+        for element in range(longest):
+            inner = array.values.take(pa.array(begins[alive] + element))
+            yield from self.leaves(f"{name}.{element}", inner, alive if rows is ALL else rows[alive], column)
+            alive = alive[lengths[alive] > element + 1]
+
+    def _count(self, column: str, elements: int, letters: int) -> None:
+        """Count what a struct or list is about to become, and refuse too much."""
+        self.elements += elements
+        self.letters += letters
+        shown = f"{self.file}: the column {column[:60]!r}"
+        if self.elements > MOST_ELEMENTS:
+            raise DataError(
+                f"{shown} has lists of {elements:,} elements, each of which is a feature: of all columns together, at "
+                f"most {MOST_ELEMENTS:,} can be read; drop it, or write rows as index:value pairs (LIBSVM)"
+            )
+        if self.letters > MOST_LETTERS:
+            raise DataError(
+                f"{shown} has too long a name for all that is in it, at most {MOST_LETTERS:,} characters together: "
+                "rename or drop it"
+            )
+
+
+def _width(kind: Any) -> int:
+    """How many columns values of this type become, a list counted as one: its own elements are counted later."""
     import pyarrow as pa
 
-    met[name] = len(met)
-    if name in drop:
-        return
-    array = _plain(array)
-    kind = array.type
-    if pa.types.is_struct(kind):
-        for field, inner in zip(kind, array.flatten(), strict=True):
-            yield from _flatten(f"{name}.{field.name}", inner, rows, drop, met, file)
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        begins, lengths = _extents(array)
-        alive = np.flatnonzero(lengths > 0)
-        element = 0
-        while alive.size:
-            inner = array.values.take(pa.array(begins[alive] + element))
-            here = alive if rows is ALL else rows[alive]
-            yield from _flatten(f"{name}.{element}", inner, here, drop, met, file)
-            element += 1
-            alive = alive[lengths[alive] > element]
-    elif _is_readable(kind):
-        yield Leaf(name, array, rows)
-    else:
-        raise DataError(f"{file}: columns of type {kind} cannot be read: drop {name!r}, or make it text or a number")
+    while isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _width(kind.value_type)
+    return max(1, sum(_width(field.type) for field in kind)) if pa.types.is_struct(kind) else 1
 
 
 def _extents(array: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

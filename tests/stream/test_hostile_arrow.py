@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,64 @@ def test_a_decimal_that_is_no_number_is_refused(tmp_path: Path) -> None:
         writer.write_table(found)
     with pytest.raises(DataError, match=r"cannot read .*f\.arrow: a decimal number"):
         read_table(str(path))
+
+
+# ---- lists, which become columns ------------------------------------------------------------------------------------
+
+
+def equal_numbers(*sizes: int) -> Any:
+    """A row whose list has lists in it, of this many elements at each level: a few bytes of a file."""
+    found = pa.array(np.ones(math.prod(sizes), np.int8))
+    for size in reversed(sizes):
+        found = pa.ListArray.from_arrays(np.arange(len(found) // size + 1, dtype=np.int32) * size, found)
+    return found
+
+
+LONG = {
+    "list": equal_numbers(400_000),
+    "fixed": pa.FixedSizeListArray.from_arrays(pa.array(np.ones(400_000, np.int8)), 400_000),
+    "structs in a list": pa.array([[{f"f{k}": 1 for k in range(2000)}] * 40]),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_long_lists_are_refused_before_anything_is_made_of_them(kind: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "f.parquet")
+    pyarrow.parquet.write_table(pa.table({"y": [1.0], "x": LONG[kind]}), path)
+    tracemalloc.start()
+    with pytest.raises(DataError, match=r"f\.parquet: the column 'x' has lists of [\d,]+ elements.*65,536.*drop it"):
+        collect(TableStream((path,), TableFormat(target="y")))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 200 << 20
+    assert len(collect(TableStream((path,), TableFormat(target="y", drop=("x",)))).rows) == 1
+
+
+def test_long_lists_in_several_columns_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lowregret.stream.leaves.MOST_ELEMENTS", 12)
+    fits = pa.table({"y": [1.0], "a": equal_numbers(5), "b": equal_numbers(7)})
+    assert len(collect(TableStream((fits,), TableFormat(target="y"))).rows[0].entries) == 12
+    with pytest.raises(DataError, match="Table: the column 'c' has lists of 1 elements"):
+        collect(TableStream((fits.append_column("c", equal_numbers(1)),), TableFormat(target="y")))
+    with pytest.raises(DataError, match="Table: the column 'x' has lists of 4 elements"):
+        collect(TableStream((pa.table({"y": [1.0], "x": equal_numbers(3, 4)}),), TableFormat(target="y")))
+
+
+@pytest.mark.parametrize("kind", ["list", "struct"])
+def test_long_names_times_many_columns_are_refused(kind: str) -> None:
+    inner = equal_numbers(2000) if kind == "list" else pa.array([{f"f{k}": 1 for k in range(2000)}])
+    with pytest.raises(DataError, match=r"Table: the column 'kkk.* has too long a name for all that is in it"):
+        collect(TableStream((pa.table({"y": [1.0], "k" * 10_000: inner}),), TableFormat(target="y")))
+
+
+def test_rows_beside_a_long_list_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields are rows times columns: one long list would make those of 65,535 short ones long."""
+    lists = [[float(k)] * (k % 7) for k in range(1, 400)] + [[1.0] * 90] + [[2.0]] * 100
+    stream = TableStream((pa.table({"y": np.arange(500.0), "x": lists}),), TableFormat(target="y"))
+    whole = collect(stream)
+    monkeypatch.setattr("lowregret.stream.arrow_rows.MOST_FIELDS", 1000)
+    assert collect(stream) == whole
+    assert max(len(batch) for batch in stream.batches()) == 1000 // 91
 
 
 # ---- whole tables ---------------------------------------------------------------------------------------------------

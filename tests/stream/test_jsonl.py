@@ -6,6 +6,7 @@ import csv
 import gzip
 import itertools
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats.csv import DelimitedText
 from lowregret.stream.formats.jsonl import JsonLines
 from lowregret.stream.json_name import LONGEST_NAME
+from lowregret.stream.json_plain import spelt_in, texts_in
+from lowregret.stream.names import NUMBERS
 from tests.stream.naive_columns import Field, Meaning, Row, assert_same, number, options, read, slot
 
 # ---- a naive reading -------------------------------------------------------------------------------------------------
@@ -200,6 +203,29 @@ def test_names_have_a_limit(longer: int) -> None:
     rows, faults = read(JsonLines(), json.dumps({name: {"b": 1}}).encode())
     assert [row.features for row in rows] == ([{slot(f"{name}.b".encode()): 1.0}] if longer == 0 else [])
     assert [fault[:40] for fault in faults] == (["0.txt:1: expected a name of at most 16000"[:40]] if longer else [])
+
+
+@pytest.mark.parametrize("inner", ["1", '"a"', "[]", '""', "null"])
+@pytest.mark.parametrize("size", [LONGEST_NAME - 100, 100_000])
+def test_looking_at_lines_takes_little_memory(size: int, inner: str) -> None:
+    """A long name times a long array would be 300 MB or more."""
+    line = f'{{"{"k" * size}": [{",".join([inner] * 20_000)}]}}'
+    tracemalloc.start()
+    for look in (texts_in, spelt_in):
+        assert sum(map(len, look([line]))) <= 32 * len(line)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20 << 20
+
+
+def test_lines_that_are_too_deep_are_not_looked_at() -> None:
+    assert spelt_in([f'{{"a": {"[" * 900}1{"]" * 900}}}', '{"b": 1}']) == {"b": NUMBERS}
+    assert spelt_in([f'{{"a": {"[" * 63}1{"]" * 63}}}']) == {"a" + ".0" * 63: NUMBERS}
+
+
+def test_all_of_a_long_array_is_looked_at() -> None:
+    lines = [json.dumps({"outer": {"an embedding of names": ["x"] * 5000}}) for _ in range(3)]
+    assert texts_in(lines) == {f"outer.an embedding of names.{k}": ["x"] * 3 for k in range(5000)}
 
 
 def test_weights_must_be_there() -> None:
