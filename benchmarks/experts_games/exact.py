@@ -15,6 +15,7 @@ from lowregret.loss import LogWealth, Loss
 
 EPSILON = 2.0**-52
 DIGITS = Context(prec=60, Emin=-999999, Emax=999999)
+NEAR = Fraction(1, 10**20)  # to 1: there ln(1 + x) is x − x²/2, but for a share of x²/2
 
 
 def exact(value: Any) -> Fraction:
@@ -24,6 +25,8 @@ def exact(value: Any) -> Fraction:
 
 def logarithm(value: Fraction) -> Fraction:
     """ln of a fraction above 0."""
+    if abs(value - 1) < NEAR:  # which has more digits than a quotient keeps
+        return (value - 1) - (value - 1) ** 2 / 2
     quotient = DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
     return Fraction(DIGITS.ln(quotient))
 

@@ -47,11 +47,11 @@ class Chain(Space):
 
     # ---- compiled ---------------------------------------------------------------------------------------------------
 
-    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> None:
-        begin, n = data.begin(t), data.end(t) - data.begin(t)
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> float:
+        begin, n, nothing = data.begin(t), data.end(t) - data.begin(t), 0.0
         k = np.uint64(self.classes)
         for i in range(n):
-            block_scores(reader, s, data.rows, begin + i, self.classes, scratch.floats, np.uint64(i) * k)
+            nothing += block_scores(reader, s, data.rows, begin + i, self.classes, scratch.floats, np.uint64(i) * k)
         scale = reader.scale(s)
         source, target = np.uint64(data.features) * k, np.uint64(2 * n) * k
         read = k * k + (k + k if self.ends else np.uint64(0))
@@ -60,6 +60,7 @@ class Chain(Space):
         if not self.ends:
             for j in range(k + k):
                 scratch.floats[target + read + np.uint64(j)] = 0.0
+        return nothing
 
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
         """Viterbi from the end, so that following the pointers gives the first of all best sequences."""

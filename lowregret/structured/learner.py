@@ -92,7 +92,7 @@ class Structured(Task):
     def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, scratch: Scratch) -> Judged:
         """The figures are wrong labels, and labels."""
         begin = data.begin(t)
-        self.space.score(reader, s, data, t, scratch)
+        nothing = self.space.score(reader, s, data, t, scratch)
         self.space.best(data, t, 0.0, scratch, made, begin)
         wrong = wrong_places(data, t, made, begin)
         cost = 0.0
@@ -102,7 +102,7 @@ class Structured(Task):
             self.space.difference(data, t, scratch.rival, 0, scratch)
         else:
             self.space.difference(data, t, made, begin, scratch)
-        return cost, wrong > 0, float(wrong), float(data.end(t) - begin)
+        return cost + nothing, wrong > 0, float(wrong), float(data.end(t) - begin)
 
 
 class Ranking(Task):
@@ -125,8 +125,9 @@ class Ranking(Task):
     def judge(self, reader: Any, s: Any, data: Rounds, t: int, made: Cells, scratch: Scratch) -> Judged:
         """`made` is the position of the chosen item; the figures are that, and 1/position."""
         begin, n, chosen = data.begin(t), data.end(t) - data.begin(t), data.labels[t]
+        nothing = 0.0
         for j in range(n):
-            block_scores(reader, s, data.rows, begin + j, 1, scratch.floats, np.uint64(j))
+            nothing += block_scores(reader, s, data.rows, begin + j, 1, scratch.floats, np.uint64(j))
         own = scratch.floats[chosen]
         position, near = 1, 0
         for j in range(n):
@@ -139,14 +140,19 @@ class Ranking(Task):
         if near > 0:
             add_row(scratch, data.rows, begin + chosen, 1, 0, -float(near))
         made[t] = position
-        return float(near), position > 1, float(position), 1.0 / position
+        return near + nothing, position > 1, float(position), 1.0 / position
 
 
 # ---- compiled loops --------------------------------------------------------------------------------------------------
 
 
 def descend(linear: Linear, s: State, row: Sparse, constant: float, wrong: bool) -> bool:
-    """Learn the collected sub-gradient of a loss constant + ⟨w, g⟩; False means that nothing was learnt."""
+    """Learn the collected sub-gradient of a loss constant + ⟨w, g⟩; False means that nothing was learnt.
+
+    A constant that is no number says that scores were none: their maximum tells nothing of the loss.
+    """
+    if not math.isfinite(constant):
+        return False
     step = linear.rule.schedule()
     importance = step.importance(s)
     active = 1.0 if row.begin(0) < row.end(0) else 0.0

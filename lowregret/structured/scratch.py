@@ -94,8 +94,8 @@ def collect(scratch: Scratch) -> None:
     scratch.ends[1] = kept
 
 
-def block_scores(reader: Any, s: Any, x: Rows, i: int, width: int, scores: Vector, at: Index) -> None:
-    """scores[at + c] = Σ_j w[j·width + c]·x_i[j], c = 0 … width − 1: O(nnz·width)."""
+def block_scores(reader: Any, s: Any, x: Rows, i: int, width: int, scores: Vector, at: Index) -> float:
+    """scores[at + c] = Σ_j w[j·width + c]·x_i[j], c = 0 … width − 1: O(nnz·width); returns 0, NaN if one overflows."""
     end = np.uint64(width)
     for c in range(end):
         scores[at + np.uint64(c)] = 0.0
@@ -105,6 +105,8 @@ def block_scores(reader: Any, s: Any, x: Rows, i: int, width: int, scores: Vecto
             block = np.uint64(x.column(i, k)) * end
             for c in range(end):
                 scores[at + np.uint64(c)] += value * reader.raw(s, block + np.uint64(c))
-    scale = reader.scale(s)
+    scale, nothing = reader.scale(s), 0.0
     for c in range(end):
         scores[at + np.uint64(c)] *= scale
+        nothing += 0.0 * scores[at + np.uint64(c)]
+    return nothing

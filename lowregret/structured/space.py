@@ -44,8 +44,11 @@ class Space(Part):
     # ---- compiled ---------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> None:
-        """Write the scores of all parts of round t's structures to the scratch, by the weights `reader` finds in s."""
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> float:
+        """Write the scores of all parts of round t's structures to the scratch, by the weights `reader` finds in s.
+
+        Returns 0, or NaN if one of them is no number.
+        """
 
     @abstractmethod
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
@@ -95,8 +98,8 @@ class Classes(Space):
     def blocks(self, weights: Vector, features: int) -> dict[str, Vector]:
         return {"classes": weights.reshape(features, self.classes)}
 
-    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> None:
-        block_scores(reader, s, data.rows, t, self.classes, scratch.floats, np.uint64(0))
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> float:
+        return block_scores(reader, s, data.rows, t, self.classes, scratch.floats, np.uint64(0))
 
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
         y = data.labels[t] if margin != 0.0 else -1

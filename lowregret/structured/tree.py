@@ -85,15 +85,17 @@ class LabelTree(Space):
 
     # ---- compiled ---------------------------------------------------------------------------------------------------
 
-    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> None:
+    def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> float:
         """Σ over the path to each node; nodes that have children are marked."""
         nodes = self.parents.size
-        block_scores(reader, s, data.rows, t, nodes, scratch.floats, np.uint64(0))
+        nothing = block_scores(reader, s, data.rows, t, nodes, scratch.floats, np.uint64(0))
         for n in range(nodes):
             scratch.integers[n] = 1
             if self.parents[n] >= 0:
                 scratch.floats[n] += scratch.floats[self.parents[n]]
                 scratch.integers[self.parents[n]] = 0
+                nothing += 0.0 * scratch.floats[n]
+        return nothing
 
     def node(self, label: int, scratch: Scratch) -> int:
         """The leaf with this label."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import lowregret
 from lowregret.domain import L2Ball
-from lowregret.errors import DataError, PartError
+from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
@@ -119,3 +119,16 @@ def test_arrays_that_were_changed_are_looked_at_again() -> None:
         with pytest.raises(DataError, match=r"offsets|list"):
             run.learn(Choices(np.ones((8, 2)), np.array(offsets), np.zeros(len(offsets) - 1, np.int64)))
     assert run.rounds == 2
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_scores_beyond_numbers_are_no_margin(compiled: bool) -> None:
+    """⟨θ, ψ⟩ overflows before the rate makes it small: an infinite score of the chosen item is not above all others."""
+    rows = np.array([[-7e150], [1e153], [1e141], [-2e156]])
+    rule = MirrorDescent(Euclidean(L2Ball(5e-158)), Constant(2.5e-315))
+    run = train(Ranking(rule), choices(rows[:2], [0], lengths=[2]), compiled=compiled)
+    before = run.state.theta.copy()
+    with pytest.raises(DivergedError):
+        run.learn(choices(rows[2:], [1], lengths=[2]))
+    assert (run.loss, run.rounds) == (1.0, 1)
+    assert np.array_equal(run.state.theta, before)
