@@ -2,7 +2,7 @@
 
 Lines are made by breaking good ones, byte by byte and piece by piece, and read with `skip`. Every line must come out as
 a row or a fault, or be one that is no row; nothing else may happen. Of the rows, one in sixteen is read again in plain
-Python and must be the same. With NUMBA_BOUNDSCHECK=1 compiled code also checks every index.
+Python and must be the same. Compiled code checks every index.
 """
 
 from __future__ import annotations

@@ -23,5 +23,9 @@ class StoreError(LowRegretError, OSError):
     """A model file cannot be read or written."""
 
 
+class BoundsError(LowRegretError, IndexError):
+    """Compiled code was about to read or write outside an array, and did not."""
+
+
 class AbsentError(LowRegretError, ImportError):
     """An extra that is needed is not installed."""

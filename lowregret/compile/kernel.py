@@ -33,10 +33,12 @@ from lowregret.errors import PartError
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Results must not depend on the optimiser's mood, so fastmath stays off. The NumPy error model spares a branch per
-# division. Without Numba's memory manager compiled code cannot allocate, and pays for no reference counts.
+# division. Without Numba's memory manager compiled code cannot allocate, and pays for no reference counts. Every index
+# is checked (`address.py`), whatever was checked before: that takes a few percent, and nothing is read or written
+# outside of arrays, by parts of a user's own and rows that another thread changes either.
 _FLAGS = {
     "nopython": True,
-    "boundscheck": None,
+    "boundscheck": True,
     "error_model": "numpy",
     "nogil": True,
     "_nrt": False,

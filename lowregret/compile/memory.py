@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
-from lowregret.compile.address import address
+from lowregret.compile.address import unchecked_address
 from lowregret.types import Cells, Index
 
 LINE = 64  # bytes
@@ -93,7 +93,7 @@ def _type_prefetch(context: Any) -> Any:
 @lower_builtin(prefetch, types.Array, types.uint64)
 def _lower_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     kind = signature.args[0]
-    pointer = address(context, builder, kind, *args)
+    pointer = unchecked_address(context, builder, kind, *args)
     number, byte = ir.IntType(32), ir.IntType(8).as_pointer()
     form = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
     function = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")

@@ -124,7 +124,7 @@ class _Lower(Lower):  # type: ignore[misc]
         kind: Any = signature.args[0]
         by: Any = signature.args[1]
         given = self.typeof(index.name)
-        if self.context.enable_boundscheck or not (_is_plain(kind) and isinstance(by, types.Integer)):
+        if not (_is_plain(kind) and isinstance(by, types.Integer)):
             return None
         cells, at = self.loadvar(array.name), self.context.cast(self.builder, self.loadvar(index.name), given, by)
         if getattr(by, "signed", False) and getattr(given, "literal_value", -1) < 0:  # counted from the end

@@ -11,8 +11,8 @@
             return {"sums": floats(2), "dots": floats("dots", 2), "colour": wholes("dots", high=told["colours"] - 1)}
 
 Fields are those of the description. A size is a number, or a name that stands for one number wherever it occurs. The
-last axis of an array with `slots` is stored by name, in any order. Kernels run without checks of bounds, so whatever
-they use as an index, a size or a number of rounds must be settled here.
+last axis of an array with `slots` is stored by name, in any order. A kernel that leaves an array ends
+the run, so whatever it uses as an index, a size or a number of rounds must be settled here.
 """
 
 from __future__ import annotations

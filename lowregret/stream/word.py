@@ -14,6 +14,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
+from lowregret.compile.address import address
+
 _U = np.uint64
 _NOUGHTS = _U(0x3030303030303030)
 _ABOVE_NINE = _U(0x7676767676767676)
@@ -91,9 +93,7 @@ def _type_word(context: Any) -> Any:
 
 @lower_builtin(word, types.Array, types.uint64)
 def _lower_word(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    kind = signature.args[0]
-    view = context.make_array(kind)(context, builder, args[0])
-    pointer = cgutils.get_item_pointer(context, builder, kind, view, [args[1]], wraparound=False)
+    pointer = address(context, builder, signature.args[0], *args, 8)
     load = builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()))
     load.align = 1
     return load
