@@ -10,7 +10,7 @@ from numba.core import cgutils
 from lowregret.errors import BoundsError
 
 OUTSIDE = (
-    "a compiled loop was about to leave an array, and was stopped: rows or a model were changed while they were learnt, "
+    "a compiled loop was about to leave an array, and was stopped: rows or a model changed while they were learnt, "
     "or a part's index is wrong (compiled=False shows where); what was being learnt is not to be used further"
 )
 
@@ -47,7 +47,7 @@ def _require_within(context: Any, builder: Any, size: Any, index: Any, count: in
 
 
 def _outside(context: Any, builder: Any) -> Any:
-    """A block that ends the function at hand with a `BoundsError`: one for all its indices, unless it catches errors."""
+    """A block that ends this function with a `BoundsError`: one for all its indices, unless it catches errors."""
     function = builder.function
     if getattr(context, "tries", True) or not hasattr(function, "outside"):
         function.outside = builder.append_basic_block("outside")
