@@ -94,6 +94,9 @@ class Intersection(Whole):
         """
         x = [s.projection(v) for s in self.sets]
         y = [np.zeros_like(v) for _ in x]
+        for i, a in enumerate(x):  # the nearest point of one set, if it lies in all, is nearest in the intersection
+            if all(norm(a - s.projection(a)) <= rounded(a.size) * norm(a) for s in self.sets):
+                return a, [*y[:i], v - a, *y[i + 1 :]]
         far = max(norm(v - a) for a in x)
         width = self.diameter(v.size)
         width = width if 0 < width < math.inf else far
