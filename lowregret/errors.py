@@ -1,4 +1,4 @@
-"""All errors raised on purpose: every one is a `LowRegretError` that names cause and remedy."""
+"""All errors raised on purpose: a `LowRegretError` names cause and remedy, and what was learnt before stands."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ class StoreError(LowRegretError, OSError):
     """A model file cannot be read or written."""
 
 
-class BoundsError(LowRegretError, IndexError):
-    """Compiled code was about to read or write outside an array, and did not."""
-
-
 class AbsentError(LowRegretError, ImportError):
     """An extra that is needed is not installed."""
+
+
+class BoundsError(IndexError):
+    """Compiled code was about to read or write outside an array, and did not: what it was changing is lost.
+
+    It is no `LowRegretError`: nothing that goes on, or keeps the rows before, when a row is refused may do so here.
+    """

@@ -34,11 +34,11 @@ def command() -> NoReturn:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    from lowregret.errors import LowRegretError
+    from lowregret.errors import BoundsError, LowRegretError
 
     try:
         return _run(argv)
-    except LowRegretError as error:
+    except (LowRegretError, BoundsError) as error:
         print(f"lowregret: {error}", file=sys.stderr)
         return BAD
     except KeyboardInterrupt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import pytest
 import scipy.sparse as sp
 
 from lowregret import BoundsError, Constant, Linear, Loss, MirrorDescent, train
+from lowregret.cli import main
+from lowregret.compile.address import OUTSIDE
 from lowregret.compile.atomic import add, read
 from lowregret.compile.kernel import kernel
 from lowregret.compile.simd import CELL, LANES, load, load_cells, move_cell, store, store_cells
 from lowregret.mirror import Euclidean
+from lowregret.run.linear import LinearRun
 from lowregret.stream.word import word
 
 FAR = 1 << 45
@@ -190,3 +194,18 @@ def test_rows_that_change_while_they_are_learnt_end_the_run_not_the_process() ->
     assert train(learner, x, np.ones(4)).rounds == 4
     with pytest.raises(BoundsError):
         train(learner, x, np.array([1.0, 1.0, 7.0, 1.0]))
+
+
+def test_a_model_is_not_replaced_by_what_a_stopped_loop_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, model = tmp_path / "rows.svm", tmp_path / "model.lr"
+    rows.write_text("+1 1:1\n-1 2:1\n")
+    words = ["train", str(rows), "--algorithm", "ogd", "--quiet", "-o", str(model)]
+    assert main(words) == 0
+    before = model.read_bytes()
+
+    def stopped(*_args: Any, **_options: Any) -> None:
+        raise BoundsError(OUTSIDE)
+
+    monkeypatch.setattr(LinearRun, "learn_batch", stopped)
+    assert main(words) == 2
+    assert model.read_bytes() == before
