@@ -29,6 +29,7 @@ CASES: dict[str, Callable[[Generator], None]] = {
     "dimension": finite.dimension,
     "learning": finite.learning,
     "structured": structures.structured,
+    "beside": structures.beside,
     "ranking": structures.ranking,
     "game": games.game,
     "kinds": games.kinds,
