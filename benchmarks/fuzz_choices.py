@@ -34,6 +34,7 @@ CASES: dict[str, Callable[[Generator], None]] = {
     "game": games.game,
     "kinds": games.kinds,
     "hidden": games.hidden,
+    "alike": games.alike,
 }
 
 
