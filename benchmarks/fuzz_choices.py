@@ -29,10 +29,12 @@ CASES: dict[str, Callable[[Generator], None]] = {
     "dimension": finite.dimension,
     "learning": finite.learning,
     "structured": structures.structured,
+    "beside": structures.beside,
     "ranking": structures.ranking,
     "game": games.game,
     "kinds": games.kinds,
     "hidden": games.hidden,
+    "alike": games.alike,
 }
 
 

@@ -38,7 +38,7 @@ from lowregret import (
 from lowregret.convex import LinearFunction, QuadraticFunction, Regularised
 from lowregret.errors import LowRegretError
 from lowregret.play.game import Game
-from lowregret.regret import ExpertRecord, Swap, Switching, Windows, regret
+from lowregret.regret import Best, ExpertRecord, Realised, Swap, Switching, Windows, regret
 
 
 class Liar:
@@ -55,6 +55,21 @@ class Liar:
         """Momentum, in place."""
         self.memory[::3] -= 0.1 * z / (1.0 + np.abs(z))
         z[:] = np.nan
+
+
+class Fickle:
+    """A player whose points were settled before."""
+
+    def __init__(self, points: Vector) -> None:
+        self.points, self.t = points, 0
+
+    def point(self) -> Vector:
+        """The one of this round, the last of all after the game."""
+        return self.points[min(self.t, len(self.points) - 1)]
+
+    def learn(self, z: Vector) -> None:
+        """Nothing."""
+        self.t += 1
 
 
 def player_of(rng: Generator, domain: Any, dimension: int, eta: float) -> Any:
@@ -155,3 +170,22 @@ def hidden(rng: Generator) -> None:
         found.value >= float(worst) - 1e-12 * (1 + abs(float(worst))),
         f"a window of {length} is worse: {float(worst)}, {found}",
     )
+
+
+def alike(rng: Generator) -> None:
+    """What all experts pay alike changes no regret, however large: of numbers that are not rounded, not by a bit."""
+    rounds, n = int(rng.integers(1, 400)), int(rng.integers(1, 5))
+    costs = rng.integers(0, 2, (rounds, n)) * 2.0 ** rng.integers(-4, 1, (rounds, 1))
+    large = 2.0 ** rng.integers(40, 46, (rounds, 1)) * pick(rng, (-1.0, 1.0))
+    weights = rng.multinomial(4, np.full(n, 1 / n), rounds) / 4
+    plain, shifted = ExpertRecord(costs, weights), ExpertRecord(costs + large, weights)
+    drawn = rng.integers(n, size=rounds)
+    for kind in (Best(), Swap(), Switching(int(rng.integers(5))), Windows(), Windows(rounds), Realised(drawn)):
+        a, b = (regret(record, kind) for record in (plain, shifted))
+        claim(a.value == b.value, f"{kind}: {a.value}, and {b.value} where all pay more")
+        for name in ("internal", "expected"):
+            claim(
+                a.details.get(name) == b.details.get(name), f"{kind}: {a.details}, and {b.details} where all pay more"
+            )
+    games = [play(Fickle(weights), rows, comparator=Simplex(1.0)).regret for rows in (costs, costs + large)]
+    claim(games[0] == games[1], f"a game: {games[0]}, and {games[1]} where all pay more")

@@ -10,14 +10,14 @@ import numpy as np
 from benchmarks.choices.nasty import LOOSE, Generator, Vector, again, claim, near, pick, product, same_arrays, vectors
 from lowregret import Average, Constant, Euclidean, InverseSqrt, L2Ball, Last, MirrorDescent, ProjectedGradient, train
 from lowregret.errors import LowRegretError
-from lowregret.structured import Ranking, Structured, choices, sequences
+from lowregret.structured import Chain, Ranking, Structured, choices, sequences
 from tests.structured.naive import NaiveSpace, Structure
 from tests.structured.problems import FEATURES, SPACES, lists_of, pairs_of
 
 
 def rule_of(rng: Generator, scale: float) -> Any:
     """A rule whose steps fit rows of this scale, more or less."""
-    eta = float(pick(rng, (0.01, 0.5, 3.0))) / scale / scale
+    eta = min(float(pick(rng, (0.01, 0.5, 3.0))) / scale / scale, 1e300)
     ball = L2Ball(float(pick(rng, (0.1, 10.0))) / scale)
     rules = MirrorDescent(Euclidean(), Constant(eta)), MirrorDescent(Euclidean(ball), Constant(eta))
     return pick(rng, (*rules, ProjectedGradient(ball, InverseSqrt(eta))))
@@ -67,6 +67,24 @@ def structured(rng: Generator) -> None:
     wrong = sum(made_t != y for made_t, (_, y) in zip(made, pairs, strict=True))
     claim(whole.mistakes == wrong, f"{wrong} mistakes, told {whole.mistakes}")
     against(rng, whole, points, [lambda u, x=x_t, y=y_t: judged(naive, u, x, y, margin) for x_t, y_t in pairs])
+
+
+def beside(rng: Generator) -> None:
+    """Losses of fixed weights are exact beside scores of any size, where these are not rounded."""
+    space, naive = SPACES[pick(rng, list(SPACES))]
+    rounds = int(rng.integers(1, 10))
+    lengths = np.ones(rounds, int) if space.single else rng.integers(1, 4, rounds)
+    scales = np.repeat(2.0 ** rng.integers(0, 70, rounds), lengths)
+    x = rng.integers(-2, 3, (len(scales), FEATURES)) * scales[:, None]
+    data = sequences(x, rng.integers(space.labels(), size=len(x)), lengths=lengths)
+    margin = float(pick(rng, (0.0, 1.0, 0.25)))
+    run: Any = train(Structured(space, MirrorDescent(Euclidean(), Constant(0.5)), margin), data[:1])
+    u = rng.integers(-2, 3, run.dimension) / 4
+    if isinstance(space, Chain):
+        u[FEATURES * space.classes :] = 0.0  # beside the others, transitions would be rounded
+    for told, (x_t, y_t) in zip(run.losses(u, data).tolist(), pairs_of(data), strict=True):
+        true, _ = judged(naive, u, x_t, y_t, margin)
+        near(told, true, 0, 16, f"the loss of {y_t} at {x_t} by {u}, margin {margin},")
 
 
 def ranking(rng: Generator) -> None:

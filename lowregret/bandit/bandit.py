@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
-from lowregret.bandit.base import Chooser, Played
+from lowregret.bandit.base import Chooser, Played, table_regret
 from lowregret.bandit.costs import Costs, CostTable
 from lowregret.bandit.loops import begin, choose_one, learn_log, learn_one, play_rounds, replay_log, write_policy
 from lowregret.bandit.pending_choices import read_pending_choices
@@ -102,8 +102,8 @@ class Bandit(Chooser):
             first = int(self.state.counts[CHOICES])
         arms, paid = np.empty(rounds, np.int64), np.empty(rounds)
         self._play(source, first, arms, paid)
-        best = np.min(np.sum(source.costs[:rounds], axis=0)) if isinstance(source, CostTable) else None
-        self.played = Played(arms, paid, None if best is None else float(np.sum(paid) - best))
+        regret = table_regret(paid, source.costs[:rounds]) if isinstance(source, CostTable) else None
+        self.played = Played(arms, paid, regret)
         return self
 
     def _within(self, costs: Any) -> None:

@@ -15,6 +15,8 @@ from lowregret.compile.turns import in_turn
 from lowregret.run.round_by_round import Recorded
 from lowregret.types import Vector
 
+BLOCK = 1 << 10  # rounds whose differences are in memory at once
+
 
 @dataclass(frozen=True)
 class Played:
@@ -23,6 +25,14 @@ class Played:
     arms: Any
     costs: Vector
     regret: float | None = None
+
+
+def table_regret(paid: Vector, costs: Any) -> float:
+    """max_i Σ_t(paid_t − costs[t, i]): differences of rounds are summed, so that what all arms cost alike cancels."""
+    more = np.zeros(costs.shape[1])
+    for at in range(0, paid.size, BLOCK):
+        more += np.sum(paid[at : at + BLOCK, None] - costs[at : at + BLOCK], axis=0)
+    return float(np.max(more))
 
 
 class Chooser(Recorded):

@@ -83,8 +83,8 @@ class Exp4(Chooser):
             call(play_advised, self.compiled, self.state, self.eta, self.centred, *of_part, p)
         self.choices.skip(len(table))
         paid = table[np.arange(len(table)), arms]
-        of_experts = np.einsum("tnk,tk->n", told, table)
-        self.played = Played(arms, paid, float(np.sum(paid) - np.min(of_experts)))
+        more = np.einsum("tnk,tk->n", told, paid[:, None] - table)  # what is paid beyond each expert's cost
+        self.played = Played(arms, paid, float(np.max(more)))
         return self
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -15,7 +16,7 @@ from lowregret.bandit.tsallis import drawn
 from lowregret.certificate import Certificate, Premise, certificates
 from lowregret.compile.random import new_chance, uniform
 from lowregret.compile.turns import in_turn
-from lowregret.errors import DataError, PartError
+from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.validate import is_whole
 from lowregret.mirror import Entropy
 from lowregret.rule import MirrorDescent, Rule
@@ -166,12 +167,16 @@ class ScoreRanking(BanditRanking):
         if table is None:
             raise DataError("rank first, then say which item was wanted")
         require_item(item, len(table))
-        self._features = None
-        margins = (table[item] - table) @ self.descent.point
-        others = np.arange(len(table)) != item
-        active = others & (margins < 1)
-        self.surrogate += float(np.sum(1 - margins[active]))
-        self.descent.learn(np.sum(table[active] - table[item], axis=0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins = (table[item] - table) @ self.descent.point
+            others = np.arange(len(table)) != item
+            active = others & (margins < 1)
+            surrogate = self.surrogate + float(np.sum(1 - margins[active]))
+            z = np.sum(table[active] - table[item], axis=0)
+        if not (np.all(np.isfinite(margins)) and math.isfinite(surrogate)):
+            raise DivergedError("differences of scores left the range of numbers: scale the features down")
+        self.descent.learn(z)
+        self._features, self.surrogate = None, surrogate
         self._book(1 + int(np.sum(others & (margins <= 0))))
         return self
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from lowregret.compile.numerics import norm
 from lowregret.compile.part import Part
+from lowregret.domain import Domain, Simplex
 from lowregret.errors import DataError
 from lowregret.loss import Loss
 from lowregret.types import Vector
@@ -317,6 +318,23 @@ class Sum:
             z = f.subgradient(w.copy())
             g, sizes = g + z, sizes + f.steepness(w.copy(), z)
         return g, sizes
+
+
+def alike(costs: Any) -> Any:
+    """The median of each row, a column: beside what all coordinates cost, sums have no digits for differences."""
+    middle = (costs.shape[1] - 1) // 2
+    return np.partition(costs, middle, axis=1)[:, middle : middle + 1]
+
+
+def sum_on(domain: Domain, dimension: int, functions: Sequence[Convex]) -> Sum:
+    """Σ f_i up to a constant: of costs on a simplex, what all coordinates cost in a round is one, and is left out."""
+    if functions and isinstance(domain, Simplex) and all(type(f) is LinearFunction for f in functions):
+        costs = np.array([f.z for f in functions])  # type: ignore[attr-defined]
+        with np.errstate(over="ignore"):
+            linear = np.sum(costs - alike(costs), axis=0)
+        if np.all(np.isfinite(linear)):
+            return Sum(dimension, [LinearFunction(linear)])
+    return Sum(dimension, functions)
 
 
 def _store_vector(f: Convex, name: str) -> None:

@@ -23,7 +23,7 @@ from lowregret.certificate.theorems import LINEARISED
 from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.spec import from_json, to_json
 from lowregret.compile.turns import in_turn
-from lowregret.convex.functions import Convex, LinearFunction, Sum
+from lowregret.convex.functions import Convex, LinearFunction, sum_on
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
 from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points
@@ -173,9 +173,8 @@ class Game(Saved):
 
     def _best(self, rounds: int, comparator: Domain) -> Solution:
         functions = self.functions[:rounds]
-        found = FollowTheLeader(comparator).follow(
-            Sum(self.dimension, functions), comparator.projection(np.zeros(self.dimension))
-        )
+        total = sum_on(comparator, self.dimension, functions)
+        found = FollowTheLeader(comparator).follow(total, comparator.projection(np.zeros(self.dimension)))
         value = math.fsum(f.value(found.w.copy()) for f in functions)  # of what is folded, all digits may be lost
         found = found._replace(value=value)
         return found if self.refuted(rounds, comparator, found.w) is None else found._replace(gap=np.inf)
@@ -201,12 +200,14 @@ class Game(Saved):
     def regret(self) -> float:
         """Σ f_t(w_t) − Σ f_t(u) at the best u of the comparators, rounded up by the solver's gap."""
         best = self.best()
-        return self.loss - best.value + best.gap
+        return self._behind(best.w, self.rounds) + best.gap
 
     def regret_to(self, u: Any) -> float:
         """Σ f_t(w_t) − Σ f_t(u) at one fixed u."""
-        fixed = np.asarray(u, float)
-        return self.loss - sum(f.value(fixed.copy()) for f in self.functions)
+        return self._behind(np.asarray(u, float), self.rounds)
+
+    def _behind(self, u: Vector, rounds: int) -> float:
+        return math.fsum([*self._losses[:rounds], *(-f.value(u.copy()) for f in self.functions[:rounds])])
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """max_u Σ c_t[⟨w_t − u, z_t⟩ − (σ_t/2)‖w_t − u‖²], σ_t the strong convexity of f_t: at least the regret.
@@ -315,7 +316,7 @@ class Game(Saved):
             marks.append(t)
         loss = np.cumsum(self.losses)
         best = [self._best(t, self.comparator) for t in marks]
-        regret = np.array([loss[t - 1] - b.value + b.gap for t, b in zip(marks, best, strict=True)])
+        regret = np.array([self._behind(b.w, t) + b.gap for t, b in zip(marks, best, strict=True)])
         found = [tightest(self._at(k, t, r)) for k, (t, r) in enumerate(zip(marks, regret.tolist(), strict=True))]
         return GameTrace(
             np.array(marks, np.int64),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.convex.functions import alike
 from lowregret.domain import Domain, Point
 from lowregret.errors import DataError, PartError
 from lowregret.regret.played import Record
@@ -130,8 +131,8 @@ class Realised(Comparator):
             raise DataError(f"drawn must be {rounds} numbers of experts, 0 to {count - 1}")
         if not 0 < self.delta < 1:
             raise PartError(f"delta must be between 0 and 1, got {self.delta}")
-        best = int(np.argmin(costs.sum(axis=0)))
-        expected = float(np.sum(weights * costs) - np.sum(costs[:, best]))
+        best = int(np.argmin([math.fsum(column) for column in (costs - alike(costs)).T]))
+        expected = float(np.sum(record.losses - costs[:, best]))
         luck = math.sqrt(rounds * math.log(1 / self.delta) / 2)
         theory = record.certificate(record.domain)
         bound = theory.bound if theory is not None and theory.premises_hold else expected
@@ -142,7 +143,10 @@ class Realised(Comparator):
             comparator=record.domain.describe(),
             linear_regret=None,
             bound=bound + luck,
-            premises=(Premise("costs in [0, 1], weights that sum to 1", unit, [costs.min(), costs.max()]),),
+            premises=(
+                Premise("costs in [0, 1], weights that sum to 1", unit, [costs.min(), costs.max()]),
+                Premise("experts are drawn by the weights, after the costs of their round were fixed (assumed)", True),
+            ),
             measure="realised regret",
         )
         details = {"expected": expected, "luck": luck, "delta": self.delta}
@@ -156,7 +160,7 @@ class Swap(Comparator):
 
     def against(self, record: Record) -> Regret:
         costs, weights = experts(record)
-        matrix = weights.T @ costs  # [i, j]: what the weight of i would have cost with j
+        matrix = weights.T @ (costs - alike(costs))  # [i, j]: what the weight of i would have cost with j
         to = np.where(matrix.min(axis=1) < matrix.diagonal(), matrix.argmin(axis=1), np.arange(len(matrix)))
         gains = matrix.diagonal()[:, None] - matrix
         theirs = np.sum(weights * costs[:, to], axis=1)

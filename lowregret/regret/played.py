@@ -14,7 +14,7 @@ import numpy as np
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
-from lowregret.convex.functions import Convex, LinearFunction, Pieces, Sum
+from lowregret.convex.functions import Convex, LinearFunction, Pieces, Sum, alike
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
 from lowregret.domain import Domain, Simplex
@@ -127,8 +127,13 @@ class Functions(Record):
 
     def best(self, domain: Domain, weights: Vector) -> Solution:
         total = Sum(self.dimension)
+        if self.costs is not None and isinstance(domain, Simplex):
+            common = alike(self.costs)
+            total.add(_summed(weights, self.costs - common))
+            found = self._solve(domain, total)
+            return found._replace(value=found.value + domain.total * math.fsum(weights * common[:, 0]))
         if self.costs is not None:
-            total.add(LinearFunction(np.array([math.fsum(column) for column in (weights[:, None] * self.costs).T])))
+            total.add(_summed(weights, self.costs))
         else:
             for f, c in zip(self.functions, weights.tolist(), strict=True):
                 if c != 0:
@@ -170,6 +175,11 @@ class Functions(Record):
         total.spread, total.held = (column[end] for column in self._sizes)  # a difference is off as its terms are
         found = self._solve(domain, total)
         return found._replace(gap=found.gap + total.blur(found.w))
+
+
+def _summed(weights: Vector, costs: Any) -> LinearFunction:
+    """⟨·, Σ c_t z_t⟩"""
+    return LinearFunction(np.array([math.fsum(column) for column in (weights[:, None] * costs).T]))
 
 
 def _sums(values: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import difference_error
 from lowregret.domain import Domain, Simplex
 from lowregret.errors import PartError
 from lowregret.learner.validate import is_whole
@@ -137,13 +138,14 @@ def best_experts(costs: Any, switches: int) -> Any:
     came = np.zeros((rounds, switches + 1, count), np.bool_)
     leader = np.zeros((rounds, switches + 1), np.int64)
     chosen = np.zeros(rounds, np.int64)
-    cheapest(np.ascontiguousarray(costs), np.zeros((switches + 1, count)), came, leader, chosen)
+    cost, rest = np.zeros((2, switches + 1, count))
+    cheapest(np.ascontiguousarray(costs), cost, rest, came, leader, chosen)
     return chosen
 
 
 @kernel
-def cheapest(costs: Any, cost: Any, came: Any, leader: Any, chosen: Any) -> None:
-    """cost[j, i]: of the best sequence so far with at most j switches that ends with expert i.
+def cheapest(costs: Any, cost: Any, rest: Any, came: Any, leader: Any, chosen: Any) -> None:
+    """cost[j, i]: of the best sequence so far with at most j switches that ends with expert i, and `rest` its rounding.
 
     came[t, j, i]: whether it switched to i before round t, from leader[t−1, j−1].
     """
@@ -153,15 +155,17 @@ def cheapest(costs: Any, cost: Any, came: Any, leader: Any, chosen: Any) -> None
         for j in range(budget - 1, -1, -1):
             for i in range(count):
                 if t > 0 and j > 0:
-                    other = cost[j - 1, leader[t - 1, j - 1]]
-                    if other < cost[j, i]:
-                        cost[j, i] = other
+                    other = leader[t - 1, j - 1]
+                    if (cost[j - 1, other] - cost[j, i]) + (rest[j - 1, other] - rest[j, i]) < 0.0:
+                        cost[j, i], rest[j, i] = cost[j - 1, other], rest[j - 1, other]
                         came[t, j, i] = True
-                cost[j, i] += costs[t, i]
+                total = cost[j, i] + costs[t, i]
+                rest[j, i] += difference_error(cost[j, i], -costs[t, i], total)
+                cost[j, i] = total
         for j in range(budget):
             best = 0
             for i in range(1, count):
-                if cost[j, i] < cost[j, best]:
+                if (cost[j, i] - cost[j, best]) + (rest[j, i] - rest[j, best]) < 0.0:
                     best = i
             leader[t, j] = best
     j = budget - 1

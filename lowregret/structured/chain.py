@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.structured.rounds import Rounds
 from lowregret.structured.scratch import Scratch, ScratchSize, add, add_row, block_scores
 from lowregret.structured.space import Space, require_labels, wrong_places
-from lowregret.types import Cells, Vector
+from lowregret.types import Cells, Index, Vector
 
 
 class Chain(Space):
@@ -19,8 +19,8 @@ class Chain(Space):
     ⟨w, ψ(x, ℓ)⟩ = Σ_i ⟨E[ℓ_i], x_i⟩ + Σ_i T[ℓ_i, ℓ_{i+1}] + start[ℓ_1] + end[ℓ_n], the last two only with `ends`. The
     weights are E [feature][class], T [from][to], start, end. Decoding costs O(nnz·K + nK²), memory O(nK).
 
-    In the scratch: unary scores n×K, best scores of suffixes n×K, T K×K, start K, end K; and, as integers, for each
-    place and label the best label that follows.
+    In the scratch: unary scores n×K (0 for the best of a place), best scores of suffixes n×K, T K×K, start K, end K;
+    and, as integers, for each place and label the best label that follows.
     """
 
     classes: int
@@ -52,6 +52,7 @@ class Chain(Space):
         k = np.uint64(self.classes)
         for i in range(n):
             nothing += block_scores(reader, s, data.rows, begin + i, self.classes, scratch.floats, np.uint64(i) * k)
+            nothing += self.centre(scratch, np.uint64(i) * k)
         scale = reader.scale(s)
         source, target = np.uint64(data.features) * k, np.uint64(2 * n) * k
         read = k * k + (k + k if self.ends else np.uint64(0))
@@ -60,6 +61,16 @@ class Chain(Space):
         if not self.ends:
             for j in range(k + k):
                 scratch.floats[target + read + np.uint64(j)] = 0.0
+        return nothing
+
+    def centre(self, scratch: Scratch, here: Index) -> float:
+        """Take the best score of a place off all of its scores: transitions and margins are lost beside large ones."""
+        top, nothing = -math.inf, 0.0
+        for c in range(self.classes):
+            top = max(top, scratch.floats[here + np.uint64(c)])
+        for c in range(self.classes):
+            scratch.floats[here + np.uint64(c)] -= top
+            nothing += 0.0 * scratch.floats[here + np.uint64(c)]
         return nothing
 
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:

@@ -217,12 +217,12 @@ def judge_rounds(
         scratch.ends[1] = 0
         constant, _, _, _ = task.judge(reader, u, data, t, made, scratch)
         collect(scratch)
-        value = constant
+        value = 0.0
         for k in range(scratch.ends[1]):
             value += u[scratch.touched[k]] * scratch.amounts[k]
             if gradient.size > 0:
                 gradient[scratch.touched[k]] += importance[t] * scratch.amounts[k]
-        losses[t] = value
+        losses[t] = constant + value  # in the end, or it would be lost beside terms that cancel
 
 
 @kernel

@@ -47,12 +47,16 @@ class Space(Part):
     def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> float:
         """Write the scores of all parts of round t's structures to the scratch, by the weights `reader` finds in s.
 
+        A number may be taken off the scores of all structures.
         Returns 0, or NaN if one of them is no number.
         """
 
     @abstractmethod
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
-        """Write argmax_ℓ ⟨w, ψ(x, ℓ)⟩ + margin·γ(y, ℓ) to out[at], out[at + 1], …, after `score`."""
+        """Write argmax_ℓ ⟨w, ψ(x, ℓ)⟩ + margin·γ(y, ℓ) to out[at], out[at + 1], …, after `score`.
+
+        A margin must not be lost beside scores that are large: take them relative to one of them.
+        """
 
     @abstractmethod
     def cost(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> float:
@@ -103,9 +107,10 @@ class Classes(Space):
 
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
         y = data.labels[t] if margin != 0.0 else -1
+        own = scratch.floats[y] if margin != 0.0 else 0.0
         found, top = 0, -math.inf
         for c in range(self.classes):
-            value = scratch.floats[c] + (margin if c != y else 0.0)
+            value = (scratch.floats[c] - own) + (margin if c != y else 0.0)
             if value > top:
                 found, top = c, value
         out[at] = found

@@ -128,11 +128,13 @@ class LabelTree(Space):
         return float(up + (scratch.integers[self.parents.size + n] if n >= 0 else root))
 
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
-        root = self.mark(self.node(data.labels[t], scratch), scratch) if margin != 0.0 else 0
+        mine = self.node(data.labels[t], scratch) if margin != 0.0 else -1
+        root = self.mark(mine, scratch) if margin != 0.0 else 0
+        own = scratch.floats[mine] if margin != 0.0 else 0.0
         label, top = 0, -math.inf
         for n in range(self.parents.size):
             if scratch.integers[n] == 1:
-                value = scratch.floats[n]
+                value = scratch.floats[n] - own
                 if margin != 0.0:
                     value += margin * self.distance(n, root, scratch)
                 if value > top:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowregret import DataError, PartError, load
-from lowregret.bandit import Bandit, BanditAlgorithm, BernoulliCosts, Exp3, Exp3IX, Thompson, TsallisInf, Ucb1
+from lowregret.bandit import Bandit, BanditAlgorithm, BernoulliCosts, Exp3, Exp3IX, Exp4, Thompson, TsallisInf, Ucb1
 from lowregret.bandit.costs import Costs
 from lowregret.bandit.state import LATE, LEAST
 
@@ -267,3 +267,13 @@ def test_what_is_no_number_is_refused_with_the_reason() -> None:
         bandit.choose()
         with pytest.raises(DataError, match="there is no choice"):
             bandit.reward(number, 0.5)
+
+
+def test_regret_is_exact_where_all_costs_are_large() -> None:
+    """Sums of costs near 1e12 have no digits left for their differences: regret was 9e4 too much."""
+    low, rng = 1e12, np.random.default_rng(0)
+    costs = low + (rng.random((20_000, 2)) < 0.5)
+    bandit = Bandit(2, Exp3(0.1), low=low, high=low + 1).learn(costs)
+    exp4 = Exp4(2, 2, 0.1, low=low, high=low + 1).learn(costs, np.tile(np.eye(2), (len(costs), 1, 1)))
+    for played in (bandit.played, exp4.played):
+        assert played.regret == max(int(np.sum((played.costs - low) - (column - low))) for column in costs.T)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lowregret import Constant, DataError, Euclidean, L2Ball, MirrorDescent
+from lowregret import Constant, DataError, DivergedError, Euclidean, L2Ball, MirrorDescent
 from lowregret.bandit import ExpertRanking, ScoreRanking
 from lowregret.certificate import certificates
 
@@ -116,3 +117,19 @@ def test_an_array_may_be_used_again_while_its_round_waits() -> None:
     scores.learn(1)
     assert scores.descent.point.tolist() == pytest.approx([-0.1, 0.1])
     assert orders.learn(0).position == 1
+
+
+def test_a_round_that_is_refused_leaves_the_ranking_as_it_was(tmp_path: Path) -> None:
+    """The surrogate's loss is booked with the round, not before: an infinite one could never be saved again."""
+    ranking = ScoreRanking(MirrorDescent(Euclidean(), Constant(0.1)), 2)
+    ranking.rank([[1.0, 0.0], [2.0, 1.0]])
+    ranking.learn(0)
+    lost = ranking.surrogate
+    for far in ([[1e308, 1e308], [-1e308, -1e308]], [[1e308, -1e308], [-1e308, 1e308]]):
+        ranking.rank(far)
+        with pytest.raises(DivergedError, match="scale the features down"):
+            ranking.learn(0)
+    assert (ranking.rounds, ranking.surrogate) == (1, lost)
+    ranking.save(tmp_path / "ranking.lr")
+    ranking.rank([[1.0, 0.0], [2.0, 1.0]])
+    assert ranking.learn(1).rounds == 2

@@ -21,6 +21,7 @@ from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime
 from lowregret.structured import (
     Chain,
     Classes,
+    LabelTree,
     Sequences,
     Structured,
     StructuredRun,
@@ -254,3 +255,17 @@ def test_a_batch_that_is_refused_names_no_label() -> None:
     with pytest.raises(DataError, match="features"):
         run.learn(sequences(np.ones((2, 5)), ["x", "x"], lengths=[2]))
     assert run.learn(sequences(np.ones((2, 3)), ["c", "c"], lengths=[2])).names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("space", [Chain(3, ends=False), Classes(3), LabelTree([-1, -1, -1])])
+def test_a_margin_is_not_lost_beside_large_scores(space: Any) -> None:
+    """Two labels score 2e16 both, beside which a margin of 1 is nothing; the round costs it all the same."""
+    learner = Structured(space, MirrorDescent(Euclidean(), Constant(0.125)), 1.0)
+    large = float(2**57)
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [large, large]])
+    data = sequences(x, [1, 2, 1], lengths=[1, 1, 1])
+    run: Any = train(learner, data)
+    gamma = 2.0 if isinstance(space, LabelTree) else 1.0
+    assert run.loss == 3 * gamma
+    before = train(learner, data[:2])
+    assert before.losses(before.point, data[2:]).tolist() == [gamma]
