@@ -252,8 +252,10 @@ def test_amplified_runs_draw_their_models_apart() -> None:
     X = np.ones((learnt + 20_000, 1))
     for seed in (*range(24), 2**63 - 1, -(2**63)):
         learner = zoo.ogd_eager(Absolute(), 1 / 30, output=Random(seed))
-        given = {"excess": epsilon, "ceiling": 2.0, "delta": delta, "held": 1 - (learnt + 0.5) / len(X)}
-        found = amplify(learner, X, np.ones(len(X)), independent=True, **given)
+        found = amplify(
+            learner, X, np.ones(len(X)), excess=epsilon, ceiling=2.0, delta=delta, held=1 - (learnt + 0.5) / len(X),
+            independent=True,
+        )  # fmt: skip
         failed += abs(1 - float(found.run.weights[0])) > found.certificate.bound
     assert not failed
 
