@@ -17,30 +17,51 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from lowregret import zoo
+from lowregret import KernelPerceptron, zoo
+from lowregret.learner.kernel_perceptron import Gaussian
 from lowregret.loss import Hinge
 from lowregret.run.begin import begin
 from lowregret.run.doubling import doubling
+from lowregret.run.kernel import KernelRun
+from lowregret.run.multiclass import MulticlassRun
+from lowregret.structured import Classes, StructuredRun, structured_perceptron
 from lowregret.types import Vector
 
 ROWS, ASKED = 256, 16  # rows of a run, and how often it is asked
 SHARES = (1 / ROWS, 3 / ROWS, 0.05, 0.5)  # q
 DELTAS = (0.5, 0.05)
+KERNEL = KernelPerceptron(Gaussian(1.0))
 SURE = 1e-6  # the chance that statements that are true are said to fail too often
+
+WORD = ("kernel perceptron", "structured perceptron")  # kinds that take your word for independence
 
 KINDS: dict[str, Callable[[], Any]] = {
     "ogd": lambda: begin(zoo.ogd_eager(Hinge(), eta=1e-9), 1),
     "ogd, late": lambda: begin(zoo.ogd_eager(Hinge(), eta=1e-9), 1, delay=7),
     "ogd, restarted": lambda: doubling(zoo.ogd_eager(Hinge(), eta=1.0), 1),
     "perceptron": lambda: begin(zoo.perceptron(), 1),
+    "classes, perceptron": lambda: begin(zoo.mc_perceptron(), 1),
+    "classes, late": lambda: begin(zoo.mc_perceptron(), 1, delay=7),
+    "kernel perceptron": lambda: KernelRun(KERNEL, KERNEL.start(1)),
+    "structured perceptron": lambda: StructuredRun.begin(structured_perceptron(Classes(2)), 1, None, True),
     "auto": lambda: begin(zoo.auto(), 1),
 }
+
+
+def said(run: Any, labels: Vector) -> Vector:
+    """Learn rows x = 1 with these labels; returns scores that are positive where +1 was predicted, 0 where neither."""
+    x = np.ones((labels.size, 1))
+    if isinstance(run, StructuredRun):
+        return np.where(run.learn(x, (labels > 0).astype(int)).predictions == 1, 1.0, -1.0)
+    if isinstance(run.learn(x, labels), MulticlassRun):
+        return np.array([float(run.classes.names[k]) if k >= 0 else 0.0 for k in run.guesses.tolist()])
+    return np.array(run.scores)
 
 
 def true_errors(name: str, scores: Vector, q: float) -> Vector:
     """The errors of the models that gave these scores; the Perceptron's score of 0 is wrong whatever the label."""
     errors = np.where(scores >= 0, q, 1 - q)
-    return np.where(scores == 0, 1.0, errors) if name == "perceptron" else errors
+    return np.where(scores == 0, 1.0, errors) if "perceptron" in name or "classes" in name else errors
 
 
 def failures(name: str, q: float, rng: np.random.Generator) -> dict[tuple[str, float], bool]:
@@ -48,12 +69,10 @@ def failures(name: str, q: float, rng: np.random.Generator) -> dict[tuple[str, f
     run, scores, failed = KINDS[name](), np.empty(0), dict[tuple[str, float], bool]()
     y = np.where(rng.random(ROWS) < q, -1.0, 1.0)
     for end in np.cumsum(np.full(ASKED, ROWS // ASKED)).tolist():
-        labels = y[scores.size : end]
-        run.learn(np.ones((labels.size, 1)), labels)
-        scores = np.append(scores, run.scores)
+        scores = np.append(scores, said(run, y[scores.size : end]))
         truth = float(np.mean(true_errors(name, scores[: run.rounds], q))) if run.rounds else 0.0
         for delta in DELTAS:
-            for c in run.risks(delta):
+            for c in run.risks(delta, independent=True) if name in WORD else run.risks(delta):
                 if c.premises_hold and c.delta is not None and (c.anytime or end == ROWS):
                     key = c.id, delta
                     failed[key] = failed.get(key, False) or truth > c.bound * (1 + 1e-12)

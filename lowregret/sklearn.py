@@ -90,7 +90,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
     @property
     def kept_loss_(self) -> float | None:
         """The mean loss of the model as `predict` uses it, which learns no more: of models frozen on the way, on rows
-        that they never saw. None if there were too few rows to tell, or the run does not."""
+        that they never saw, before any was learnt again. None if there were too few to tell, or the run does not."""
         kept = getattr(self.run_, "kept", None)
         return None if kept is None else kept.loss
 

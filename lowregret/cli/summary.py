@@ -55,7 +55,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
         shared = session.dictionary.collisions
         lines.append(f"names      {len(session.dictionary):,}, of which {shared:,} share a weight with another")
     if session.unlabelled:
-        lines.append(f"unlabelled {counted(session.unlabelled, 'row')} had no label: scored, not learnt")
+        lines.append(f"unlabelled {counted(session.unlabelled, 'row')} had no label: scored, in no figure, not learnt")
     if session.skipped:
         lines.append(f"skipped    {counted(session.skipped, 'line')} that could not be read")
     if isinstance(run.learner.rule, FTRLProximal):
@@ -104,8 +104,8 @@ def _tell_lateness(session: Session) -> list[str]:
 
 
 def _when(session: Session) -> str:
-    """When rows were judged: those that came again without being asked for cannot be told apart."""
-    if session.run.tally.repeated and not session.again.any():
+    """When rows were judged."""
+    if session.came_again:
         return AGAIN
     return BEFORE + (", in the first pass" if len(session.passes) > 1 else "")
 

@@ -119,7 +119,7 @@ def shared_premises(e: RiskEvidence) -> Iterator[Premise]:
     yield Premise(INDEPENDENT, against < math.log(1 / ALARM), chance(against))
     sample = f"{chance(e.tally.repetition.against)} in a sample of {e.tally.repetition.size} rows"
     yield Premise(ONCE, not e.tally.repeated, sample)
-    yield Premise("all importance weights are 1", e.tally.alike)
+    yield Premise("all rows learnt have importance weight 1", e.tally.alike)
     yield Premise("every round was counted", e.tally.rounds == e.rounds, e.tally.rounds)
     if e.orderly is not None:
         yield Premise(IN_ORDER, e.orderly)

@@ -135,6 +135,10 @@ class Trial:
         """Judge no more."""
         self.ended = rounds if self.ended is None else self.ended
 
+    def is_void(self, repeated: bool) -> bool:
+        """Whether rows came again while models were judged, who may have learnt them; `repeated`: some came again."""
+        return repeated and self.ended is None
+
     @property
     def frozen(self) -> int:
         """The round after which the latest model was frozen; 0 before the first."""

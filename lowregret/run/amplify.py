@@ -12,6 +12,7 @@ Hoeffding's inequality, for losses in [0, M] and n rows, the chosen model has wi
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from lowregret.certificate import Premise
 from lowregret.errors import DataError, PartError
 from lowregret.learner.linear import Linear
 from lowregret.learner.validate import numbers
+from lowregret.output import Random
 from lowregret.risk.drawn import independence
 from lowregret.risk.online_to_batch import RiskCertificate, require_delta
 from lowregret.rows import Features, as_rows
@@ -69,7 +71,7 @@ def amplify(
         )
     if not (excess >= 0 and 0 < ceiling < math.inf):
         raise PartError(f"excess must be ≥ 0 and ceiling a positive number, got {excess} and {ceiling}")
-    runs = [begin(learner, x.shape[1], compiled=compiled) for _ in range(k)]
+    runs = [begin(_drawing_apart(learner, j), x.shape[1], compiled=compiled) for j in range(k)]
     data, first = np.asarray(features) if isinstance(features, list) else features, k * share
     for j, run in enumerate(runs):
         run.learn(data[j * share : (j + 1) * share], y[j * share : (j + 1) * share])
@@ -78,6 +80,12 @@ def amplify(
     told = Premise(f"E C − C(u) ≤ ε = {excess:g} of one run, u the best of {learner.rule.domain.name} (assumed)", True)
     certificate = _certified(lost, excess, ceiling, delta, (independence(independent), told))
     return Amplified(runs[int(np.argmin(losses))], losses, certificate)
+
+
+def _drawing_apart(learner: Linear, j: int) -> Linear:
+    """The learner of run j: a model drawn by its own coins, for with the same ones all runs draw badly together."""
+    output = learner.output
+    return replace(learner, output=replace(output, seed=output.seed ^ j)) if isinstance(output, Random) else learner
 
 
 def _certified(

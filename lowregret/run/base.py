@@ -291,7 +291,7 @@ class RowRun(CarefulRun, Patient, Scoring):
 
         None also if rows come again, which models may know, or late answers in another order, maybe of one kind first.
         """
-        return None if not self.orderly or (self.tally.repeated and self.trial.ended is None) else super().kept
+        return None if not self.orderly or self.trial.is_void(self.tally.repeated) else super().kept
 
     def predictor(self) -> Predictor:
         """The model as it is now, for prediction alone: a small file, which cannot be gone on with."""

@@ -10,6 +10,7 @@ from lowregret.stream.notice import LEAST_ROWS, NEARLY
 from lowregret.words import counted
 
 _SHOWN = 5  # names of columns
+HELD_AGAIN = "rows came again: those held out may have been learnt before, and then say nothing of new ones"
 
 
 def one_label(metrics: Metrics, signs: tuple[str, str] | None) -> str | None:

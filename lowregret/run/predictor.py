@@ -127,7 +127,8 @@ class Predictor(Scoring):
         kept = self.kept
         if kept is not None:
             error = "" if kept.error is None else f", error {kept.error:.2%}"
-            yield f"{type(self.learner.loss).__name__} loss {kept.loss:.4g}{error} of the kept model"
+            when = " in its first pass" if kept.repeated else ""
+            yield f"{type(self.learner.loss).__name__} loss {kept.loss:.4g}{error} of the kept model{when}"
 
 
 def _room(met: int, seen: int | None) -> int:

@@ -41,7 +41,8 @@ class Reserving:
         """The model on trial of a run, and the rows that are kept."""
         kept, frozen = self.reserve(run).arrays() if run.frozen is not None else {}, run.trial.frozen
         known = np.flatnonzero(kept["labels"] < run._frozen_known) if kept and run.classes is not None else None
-        if not kept or (known is not None and not known.size):
+        void = not run.orderly or run.trial.is_void(run.tally.repeated)
+        if void or not kept or (known is not None and not known.size):
             raise DataError(f"no rows are kept that the model on trial never learnt, {self._why(run)}: {GIVE}")
         rows = Sparse(kept["indptr"], kept["indices"], kept["data"], run.features)
         tried = Tried(run._frozen_model, rows, kept["labels"], kept["weights"], frozen)
@@ -51,6 +52,10 @@ class Reserving:
         """Why there are no rows, in words."""
         if run.frozen is None:
             return "for there is none yet"
+        if not run.orderly:
+            return "for late answers came in another order than their rows, maybe of one kind first"
+        if run.trial.is_void(run.tally.repeated):
+            return "for rows came again"
         if self.reserve(run).is_open:
             return f"for none has come since it was frozen after {run.trial.frozen:,} rounds"
         return f"for there are more than {WIDEST} features"

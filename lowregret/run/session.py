@@ -79,9 +79,8 @@ class Session(Served):
 
     def __post_init__(self) -> None:
         self.metrics, self.held = no_rows(self.run), no_rows(self.run)
-        self._begun = self.again  # sums when the present pass began
+        self._begun, self._steps = self.again, Steps()  # sums when the present pass began, and steps of a batch
         self._kept: Any = None  # a copy of the run after the best pass
-        self._steps = Steps()
 
     # ---- learning ----------------------------------------------------------------------------------------------
 
@@ -273,10 +272,15 @@ class Session(Served):
         return notes.one_class(self.run.rounds, self.run.classes.names[int(met[0])]) if met.size == 1 else None
 
     @property
+    def came_again(self) -> bool:
+        """Whether rows came again unasked, so that those learnt before cannot be told from others."""
+        return bool(self.run.tally.repeated and not self.again.any())
+
+    @property
     def notes(self) -> list[str]:
         """Notes on the labels and columns that the figures do not show."""
-        found = [*self.remarks, *notes.idle(self.met.idle)]
-        found += [self.one_label] if self.one_label is not None else []
+        found = [*self.remarks, *notes.idle(self.met.idle), *([self.one_label] if self.one_label is not None else [])]
+        found += [notes.HELD_AGAIN] if self.held.rows and self.came_again else []
         if isinstance(self.run, MulticlassRun):
             found += notes.many_classes(self.run.rounds, len(self.run.classes))
         if isinstance(self.run, BlockRun):

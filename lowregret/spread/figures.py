@@ -16,8 +16,6 @@ from lowregret.run.session import Session
 from lowregret.stream.names import Met
 from lowregret.types import Vector
 
-_FLAGS = (tallied.UNLIKE, tallied.AGAIN)
-
 
 class Counted(NamedTuple):
     """Figures of some rows, as one worker or several counted them."""
@@ -109,8 +107,8 @@ def add_tallies(one: Tally, other: Tally) -> Tally:
     for k in (tallied.ROUNDS, tallied.MISTAKES):
         found.counts[k] = one.counts[k] + other.counts[k]
     found.counts[tallied.MARKED_MISTAKES] = found.counts[tallied.MISTAKES]
-    for k in _FLAGS:
-        found.counts[k] = max(one.counts[k], other.counts[k])
+    found.counts[tallied.UNLIKE] = max(one.counts[tallied.UNLIKE], other.counts[tallied.UNLIKE])
+    found.counts[tallied.AGAIN] = one.repeated or other.repeated
     for k in (tallied.WEIGHT, tallied.WRONG):
         found.sums[k] = one.sums[k] + other.sums[k]
     return found

@@ -11,6 +11,7 @@ import pytest
 
 from lowregret import Hinge, read, train, zoo
 from lowregret.cli.keeper import Keeper
+from lowregret.run import notes
 from lowregret.run.session import Session
 from tests.cli.running import run, svm_lines, written
 from tests.cli.test_train import bits
@@ -94,6 +95,18 @@ def test_the_summary_says_what_was_held_out(capsys: Capsys, tmp_path: Path) -> N
     assert "held out   the last 30 rows, scored by the model as predict would\n  loss " in told.out
     told = run(capsys, "train", path, "--algorithm", "ogd", "--holdout", 10)
     assert "held out   12 rows, each scored when it came, and not learnt\n  loss " in told.out
+
+
+def test_rows_held_out_that_were_learnt_before_are_said_to_say_nothing(capsys: Capsys, tmp_path: Path) -> None:
+    path, model = written(tmp_path / "a.svm", svm_lines(ROWS)), tmp_path / "m.lr"
+    run(capsys, "train", path, "--algorithm", "ogd", "--quiet", "-o", model)
+    told = run(capsys, "train", path, "--resume", model, "--holdout", 10, "--json", "--quiet", "-o", tmp_path / "n.lr")
+    assert notes.HELD_AGAIN in told.json["notes"]
+    told = run(capsys, "train", path, "--resume", model, "--holdout", "last:30", "-o", tmp_path / "n.lr")
+    assert f"note       {notes.HELD_AGAIN}" in told.out
+    for said in ((), ("--passes", 3)):
+        told = run(capsys, "train", path, "--algorithm", "ogd", "--holdout", 10, *said, "--json", "--quiet")
+        assert notes.HELD_AGAIN not in told.json["notes"]
 
 
 def test_resuming_judges_the_new_last_rows(capsys: Capsys, tmp_path: Path) -> None:

@@ -149,8 +149,8 @@ def test_a_rule_that_cannot_tell_its_length_needs_a_bounded_domain() -> None:
 def test_none_with_importance_weights(learner: Linear) -> None:
     run = learnt(learner, weights=np.full(400, 2.0))
     assert headline(run.risks()) is None
-    assert failed(run) == {"all importance weights are 1"}
-    assert "unknown, for this is not so: all importance weights are 1" in summary(run)
+    assert failed(run) == {"all rows learnt have importance weight 1"}
+    assert "unknown, for this is not so: all rows learnt have importance weight 1" in summary(run)
     assert headline(learnt(learner, weights=np.ones(400)).risks()) is not None
 
 

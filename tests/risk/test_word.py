@@ -245,6 +245,21 @@ def test_several_runs_make_a_bound_in_expectation_one_with_high_probability() ->
     ).certificate.premises_hold
 
 
+def test_amplified_runs_draw_their_models_apart() -> None:
+    """w walks from 0 to u = 1 in 30 of 90 rounds: by the same coins all draw badly at once."""
+    delta, share, failed = 0.01, 90, 0
+    learnt, epsilon = runs_needed(delta) * share, float(np.mean(1 - np.minimum(np.arange(share) / 30, 1.0)))
+    X = np.ones((learnt + 20_000, 1))
+    for seed in (*range(24), 2**63 - 1, -(2**63)):
+        learner = zoo.ogd_eager(Absolute(), 1 / 30, output=Random(seed))
+        found = amplify(
+            learner, X, np.ones(len(X)), excess=epsilon, ceiling=2.0, delta=delta, held=1 - (learnt + 0.5) / len(X),
+            independent=True,
+        )  # fmt: skip
+        failed += abs(1 - float(found.run.weights[0])) > found.certificate.bound
+    assert not failed
+
+
 def test_amplification_refuses_too_few_rows() -> None:
     X, y = rows(5, 0)
     with pytest.raises(DataError, match="too few"):

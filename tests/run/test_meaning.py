@@ -233,6 +233,24 @@ def test_wide_rows_are_not_kept() -> None:
         run.importance()
 
 
+def test_rows_that_the_model_on_trial_may_have_learnt_are_not_tried() -> None:
+    """Tiled in one call, rows of pure noise were known by heart, and features had shares "on rows never learnt"."""
+    x = np.random.default_rng(3).normal(size=(100, 6))
+    signs = np.random.default_rng(4).choice([-1.0, 1.0], 100)
+    tiled = train(zoo.auto(features="raw"), np.tile(x, (6, 1)), np.tile(signs, 6))
+    assert tiled.kept is None
+    for ask in (tiled.importance, lambda: tiled.partial_dependence(0)):
+        with pytest.raises(DataError, match="never learnt, for rows came again: give rows"):
+            ask()
+
+
+def test_rows_answered_out_of_order_are_not_tried() -> None:
+    y = np.where(np.random.default_rng(3).random(X.shape[0]) < 0.5, 1.0, -1.0)
+    run = begin(zoo.auto(features="raw"), 5, delay=0).learn(X, y, delay=np.where(y > 0, 0, 10**6))
+    with pytest.raises(DataError, match="late answers came in another order"):
+        run.importance()
+
+
 def test_rows_that_come_again_are_not_kept() -> None:
     run = train("auto", X[:40], XOR[:40])
     kept = run.reserve.size
