@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from benchmarks.experts_games.cover import interval_game, quantile_game
+from benchmarks.experts_games.days import days_game
 from benchmarks.experts_games.mixtures import FalsehoodError, mixture_game
 from benchmarks.experts_games.series import series_game
 from benchmarks.experts_games.tables import Dice
@@ -27,6 +28,7 @@ Game = Callable[[Dice, str], None]
 GAMES: dict[str, Game] = {
     "mixture": mixture_game,
     "series": series_game,
+    "days": days_game,
     "interval": interval_game,
     "quantile": quantile_game,
     "wealth": wealth_game,

@@ -142,7 +142,7 @@ class SeriesMixture(Recorded):
     def _learn(self, given: LongTable) -> None:
         x = self._aligned(given)
         require_fitting(self.way.loss, given.y, given.place, self.way.compiled)
-        keys = self.keys.meet(given)
+        keys = self.keys.meet(given, self.waiting)
         self._make_room()
         at = self._take_outcomes(keys, given.y)
         self.skipped = int(np.count_nonzero(at[keys.old] < 0))

@@ -1,0 +1,52 @@
+"""Tables that go on from day to day without saying cutoffs: each time is forecast at the time before."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret.errors import DataError
+from lowregret.experts import SeriesMixture
+
+Y = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
+
+
+def rows(*days: int, known: int) -> dict[str, Any]:
+    """Rows of some days, with the outcomes of the first few that are known."""
+    at = np.array(days)
+    y = np.where(at < known, Y[at], math.nan)
+    return {"unique_id": ["s"] * at.size, "ds": at + 1.0, "y": y, "one": Y[at] + 0.5, "two": Y[at] * 0.0 + at}
+
+
+def mixture() -> SeriesMixture:
+    return SeriesMixture(["one", "two"], weights="pooled", compiled=False)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_outcome_finds_its_forecast_whatever_else_is_in_the_table(whole: bool) -> None:
+    """The cutoff of a row was that of another where the row before it was left out: its outcome was lost."""
+    together, said = mixture().learn(rows(*range(5), known=5)), []
+    daily = mixture()
+    for day in range(5):
+        first = 0 if whole else max(day - 1, 0)
+        daily.learn(rows(*range(first, day + 1), known=day))
+        said.append(daily.forecasts[-1])
+    daily.learn(rows(4, known=5))
+    assert said == together.forecasts.tolist()
+    assert daily.deliver().loss == together.deliver().loss
+    assert daily.rounds == 5
+
+
+def test_a_series_that_begins_at_the_latest_time_does_not_know_its_outcomes() -> None:
+    """At the time that was forecast last nothing later is known: a further series is forecast as the others were."""
+    grown = rows(0, 1, known=2)
+    further = rows(1, known=2) | {"unique_id": ["t"]}
+    together = {name: [*column, *further[name]] for name, column in grown.items()}
+    expected = mixture().learn({name: np.array(column) for name, column in together.items()})
+    found = mixture().learn(grown).learn(further)
+    assert found.forecasts[0] == expected.forecasts[2]
+    with pytest.raises(DataError, match="before the latest origin"):
+        found.learn(rows(0, known=1) | {"unique_id": ["u"]})
