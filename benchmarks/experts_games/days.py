@@ -1,7 +1,7 @@
-"""Mixtures that go on from day to day: tables that grow or overlap, late outcomes, experts that join, times in any dress.
+"""Mixtures that go on from day to day: tables that grow or overlap, late outcomes, experts that join, zones.
 
-Each day's table has the rows of its origins, outcomes as far as they are known, rows of earlier days whose outcomes have
-come, and some that were learnt already. All must be as in a slow loop over the whole, to the bit.
+Each day's table has the rows of its origins, outcomes as far as they are known, rows of earlier days whose outcomes
+have come, and some that were learnt already. All must be as in a slow loop over the whole, to the bit.
 """
 
 from __future__ import annotations
