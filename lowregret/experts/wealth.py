@@ -152,22 +152,29 @@ def exponential(log: float) -> float:
     return math.exp(log) if log < LARGEST else math.inf
 
 
-def with_rounding(found: Certificate, book: Book) -> Certificate:
-    """A certificate of weights that are computed, with what sums of logarithms, nodes and weights may lose to rounding.
+def with_rounding(found: Certificate, book: Book, more: float) -> Certificate:
+    """A certificate of weights that are computed, with what sums of logarithms, weights and their programmes round.
 
-    Losses are off as those of any mixture; what nodes and programmes lose is taken to be 64(T + N)ε of the bound.
+    Losses are off as those of any mixture. Regrets that make weights, and weights that make relatives, are off by a few
+    (T + N)ε of what regrets can be; `more` is what else is known to be off.
     """
     terms = int(book.counts[ROUNDS]) + book.prior.size + 16
-    off = 64 * EPSILON * terms * found.bound if found.bound < math.inf else 0.0
+    off = 64 * EPSILON * terms * (found.bound + 1) + more if found.bound < math.inf else 0.0
     return replace(found, rounding=rounding(book, Mean()) + off)
 
 
-def after_costs(found: Certificate, paid: float) -> Certificate:
-    """A certificate of wealth before costs as one of wealth after them: everything grows by −Σ ln μ_t."""
+def after_costs(found: Certificate, ledger: WealthLedger, rounds: int) -> Certificate:
+    """A certificate of wealth before costs as one of wealth after them: everything grows by −Σ ln μ_t.
+
+    The root μ, from (1 − c)/(1 + c) on, of a function that rises by 1 − c is off by 8(N + 8)ε/(1 − c).
+    """
+    paid, cost = ledger.paid, ledger.cost
+    off = 8 * EPSILON * (ledger.holdings.size + 8) * (1 + cost) / (1 - cost) ** 2 + EPSILON * paid
     return replace(
         found,
         statement=f"{found.statement}, + what costs took, −Σ ln μ_t",
         linear_regret=None if found.linear_regret is None else found.linear_regret + paid,
         bound=found.bound + paid,
         regret=None if found.regret is None else found.regret + paid,
+        rounding=found.rounding + rounds * off,
     )
