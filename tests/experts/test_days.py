@@ -50,3 +50,31 @@ def test_a_series_that_begins_at_the_latest_time_does_not_know_its_outcomes() ->
     assert found.forecasts[0] == expected.forecasts[2]
     with pytest.raises(DataError, match="before the latest origin"):
         found.learn(rows(0, known=1) | {"unique_id": ["u"]})
+
+
+@pytest.mark.parametrize(
+    ("ds", "cutoff"),
+    [
+        (["2024-01-02T00:00-05:00", "2024-01-03T00:00-05:00"], ["2024-01-01", "2024-01-02"]),
+        (["2024-01-02", "2024-01-03T00:00Z"], ["2024-01-01", "2024-01-02"]),
+    ],
+)
+def test_times_say_their_offset_all_or_none(ds: list[str], cutoff: list[str]) -> None:
+    """Midnight at an offset of −5 hours is five hours later than midnight: outcomes would be known before they are."""
+    with pytest.raises(DataError, match="offset from UTC"):
+        mixture().learn(rows(0, 1, known=2) | {"ds": ds, "cutoff": cutoff})
+
+
+def test_offsets_that_differ_are_the_same_moments() -> None:
+    days = rows(0, 1, 2, known=3)
+    moments = {"ds": ["2024-01-02T00:00Z", "2024-01-03T01:00+01:00", "2024-01-03T18:30-0530"]}
+    plain = {"ds": ["2024-01-02", "2024-01-03", "2024-01-04"]}
+    one, other = (mixture().learn(days | times) for times in (moments, plain))
+    assert np.array_equal(one.forecasts, other.forecasts)
+
+
+def test_dates_beyond_all_microseconds_are_refused() -> None:
+    """They came out before all others."""
+    far = {"ds": np.array(["2024-01-01", "300000-01-01"], "datetime64[D]")}
+    with pytest.raises(DataError, match="there is no time"):
+        mixture().learn(rows(0, 1, known=2) | far)
