@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.experts_games.mixtures import demand, saved
+from benchmarks.experts_games.mixtures import JOINED, demand, saved
 from benchmarks.experts_games.series import Rows, check_series, slow_loop
 from benchmarks.experts_games.tables import Dice, aggregator, loss_of_numbers, numbers
-from lowregret.experts import AdaHedge, Hedge, MLPoly, Percentage, SeriesMixture, Squint
+from lowregret.experts import Hedge, Percentage, SeriesMixture
 
 FIRST = datetime(2024, 2, 27, tzinfo=UTC)  # before a leap day
 ZONES = [timezone(timedelta(hours=h)) for h in (-11, -5.5, 0, 1, 9, 14)]
@@ -45,9 +45,6 @@ def days_game(dice: Dice, folder: str) -> None:
     mixture = play.learn(mixture, days, folder)
     demand(np.array_equal(play.said, wanted, equal_nan=True), "forecasts day by day are not those of a slow loop")
     check_series(mixture.deliver(), rows, loss, wanted, found)
-
-
-JOINED = (AdaHedge(), MLPoly(), Squint())
 
 
 def _rows(dice: Dice) -> Rows:
