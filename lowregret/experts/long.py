@@ -28,6 +28,7 @@ BOUND = re.compile(r"-(lo|hi)-\d+(\.\d+)?$")  # a column with an end of an inter
 QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 MONTH = re.compile(r"\d{4}-\d\d")
 MICRO = 10**6
+MOST = 2**53  # a number of steps that is a whole number as a float
 LAST = 200_000  # years around 1970 that microseconds count
 NUMBERS, DATES, MOMENTS = "numbers", "dates", "dates that say their offset from UTC"
 
@@ -154,28 +155,62 @@ def long_table(
     target: str | None = None,
     experts: Sequence[str] = (),
     drop: Collection[str] = (),
+    expected: Collection[str] = (),
 ) -> LongTable:
     """A long table from a frame of pandas or polars or a mapping of columns; pandas' index counts as columns.
 
-    Experts are the columns of numbers that say nothing else, without ends of intervals such as NAME-lo-80.
+    Experts are the columns of numbers that say nothing else, without ends of intervals such as NAME-lo-80, and those
+    `expected`, which must be numbers if they are there.
     """
     if isinstance(frame, LongTable):
         return frame
     if hasattr(frame, "reset_index") and any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
-    columns = {str(name): np.asarray(frame[name]) for name in getattr(frame, "columns", frame)}
+    columns = {str(name): _plain(np.asarray(frame[name])) for name in getattr(frame, "columns", frame)}
+    odd = [name for name, cells in columns.items() if cells.shape != next(iter(columns.values())).shape[:1]]
+    if odd:
+        raise DataError(f"the column {odd[0]!r} has the shape {columns[odd[0]].shape}: expected a cell for each row")
     told = {"series": series, "time": time, "cutoff": cutoff, "horizon": horizon, "outcome": target}
     roles = roles_of(columns, told, [*drop, *counts_of_rows(columns)])
     names = list(experts) or [
         name
         for name, cells in columns.items()
-        if cells.dtype.kind in "iuf" and name not in (*roles.taken, *drop) and not BOUND.search(name)
+        if name not in (*roles.taken, *drop)
+        and (name in expected or (cells.dtype.kind in "iuf" and not BOUND.search(name)))
     ]
     if not names:
         raise DataError(f"there is no column of forecasts besides {', '.join(roles.taken) or 'none'}: name experts=")
-    x = np.column_stack([np.asarray(columns[name], np.float64) for name in names])
-    y = np.asarray(columns[roles.outcome], np.float64) if roles.outcome else np.full(len(x), math.nan)
+    x = np.column_stack([_numbers(columns, name) for name in names])
+    y = _numbers(columns, roles.outcome) if roles.outcome else np.full(len(x), math.nan)
     return keyed(roles, columns, names, x, y)
+
+
+def _numbers(columns: Mapping[str, Any], name: str) -> Vector:
+    """The numbers of a column, NaN where they are missing."""
+    if name not in columns:
+        raise DataError(f"the table has no column {name!r}; its columns are {', '.join(list(columns)[:20])}")
+    cells = columns[name]
+    if cells.dtype.kind in "iufb" or not _there(cells).any():
+        return np.asarray(cells, np.float64) if cells.dtype.kind in "iufb" else np.full(len(cells), math.nan)
+    odd = cells[_there(cells)][0]
+    raise DataError(f"the column {name!r} holds no numbers but cells such as {odd!r}: repair it, or drop it")
+
+
+def _there(cells: Any) -> Any:
+    """Which cells of a column of objects are not missing."""
+    return np.array([type(cell).__name__ not in ("NoneType", "NAType") for cell in cells], bool)
+
+
+def _plain(cells: Any) -> Any:
+    """Numbers as such where some are missing, as frames of other types hold them; all else as it is."""
+    if cells.dtype.kind != "O" or cells.ndim != 1:
+        return cells
+    there = _there(cells)
+    if not there.any() or not all(isinstance(cell, (int, float, np.number)) for cell in cells[there]):
+        return cells
+    found = np.full(len(cells), math.nan)
+    found[there] = cells[there].astype(np.float64)
+    return found
 
 
 def keyed(
@@ -224,7 +259,7 @@ def _steps(cells: Any, column: str, place: Place) -> Any:
         found = np.array([float(cell) for cell in cells])
     except (TypeError, ValueError):
         found = np.full(len(cells), math.nan)
-    bad = np.flatnonzero(~(found == np.round(found)))
+    bad = np.flatnonzero(~((found == np.round(found)) & (np.abs(found) < MOST)))
     if bad.size:
         row = int(bad[0])
         raise DataError(f"{place(row)}: {str(cells[row])!r} in column {column!r} is not a number of steps")

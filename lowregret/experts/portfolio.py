@@ -394,4 +394,7 @@ class Universal(StepwisePortfolio):
 
 def best_rebalanced(relatives: Any) -> Solution:
     """The rebalanced portfolio that would have grown most: weights, −ln wealth, and a gap."""
-    return best_mixture(np.ascontiguousarray(relatives, np.float64))
+    x = np.ascontiguousarray(relatives, np.float64)
+    if x.ndim != 2 or not x.shape[1] or not np.all((x >= 0) & (x < math.inf)):
+        raise DataError("price relatives are numbers from 0 on, a row for each round and a column for each asset")
+    return best_mixture(x)

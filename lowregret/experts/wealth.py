@@ -132,9 +132,23 @@ def rebalanced(weights: Any, relatives: Any, cost: float = 0.0, *, compiled: boo
     x, u = real_numbers(relatives, "relatives"), real_numbers(weights, "weights")
     if x.ndim != 2 or u.shape != x.shape[1:]:
         raise DataError(f"expected a weight for each column of the relatives, got shapes {u.shape} and {x.shape}")
-    found = WealthLedger(u.size, cost)
-    found.settle(listed_weights(np.tile(u, (len(x), 1)), x), x, compiled)
+    if not (np.all((u >= 0) & (u < math.inf)) and 0 < u.sum() < math.inf):
+        raise DataError(f"weights are numbers from 0 on, not all 0, got {u}")
+    _require_relatives(x)
+    found, used = WealthLedger(u.size, cost), listed_weights(np.tile(u, (len(x), 1)), x)
+    ruined = np.flatnonzero(~(np.einsum("ti,ti->t", used, np.nan_to_num(x)) > 0))
+    if ruined.size:
+        raise DataError(f"round {ruined[0]}: all that these weights held has become worthless")
+    found.settle(used, x, compiled)
     return found
+
+
+def _require_relatives(x: Any) -> None:
+    """Refuse what cannot be price relatives."""
+    bad = np.argwhere((x < 0) | (x == math.inf))
+    if bad.size:
+        t, i = bad[0].tolist()
+        raise DataError(f"round {t}: the price relative of asset {i} is {x[t, i]:g}: expected a number from 0 on")
 
 
 def listed_weights(weights: Any, x: Any) -> Any:

@@ -78,3 +78,35 @@ def test_dates_beyond_all_microseconds_are_refused() -> None:
     far = {"ds": np.array(["2024-01-01", "300000-01-01"], "datetime64[D]")}
     with pytest.raises(DataError, match="there is no time"):
         mixture().learn(rows(0, 1, known=2) | far)
+
+
+def test_forecasts_with_missing_cells_of_any_kind_are_numbers() -> None:
+    """Columns of objects were no experts: the expert was taken for one that had retired."""
+    days = rows(0, 1, 2, known=3)
+    one = mixture().learn(days | {"one": np.array([3.5, None, 4.5], object)})
+    other = mixture().learn(days | {"one": np.array([3.5, math.nan, 4.5])})
+    assert not one.retired
+    assert np.array_equal(one.forecasts, other.forecasts)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"one": np.array(["3.5", "x"], object)}, "holds no numbers but cells such as '3.5'"),
+        ({"y": np.array(["3.5", "x"], object)}, "holds no numbers"),
+        ({"one": [3.5]}, "expected a cell for each row"),
+        ({"one": np.ones((2, 2))}, "expected a cell for each row"),
+        ({"h": [1e300, 1]}, "is not a number of steps"),
+    ],
+)
+def test_columns_that_are_no_numbers_are_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        mixture().learn(rows(0, 1, known=2) | change)
+
+
+@pytest.mark.parametrize("numbers", [["a"], [[0, 1]], [0.5]])
+def test_numbers_of_forecasts_are_whole(numbers: Any) -> None:
+    asked = mixture()
+    asked.ask(rows(0, 1, known=0))
+    with pytest.raises(DataError, match="whole numbers"):
+        asked.tell(numbers, np.ones(np.size(numbers)))
