@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from benchmarks.experts_games.cover import interval_game, quantile_game
-from benchmarks.experts_games.mixtures import FalsehoodError, mixture_game
+from benchmarks.experts_games.days import days_game
+from benchmarks.experts_games.mixtures import FalsehoodError, joining_game, mixture_game
 from benchmarks.experts_games.series import series_game
 from benchmarks.experts_games.tables import Dice
 from benchmarks.experts_games.wealth import wealth_game
@@ -26,7 +27,9 @@ from lowregret.errors import DataError, PartError
 Game = Callable[[Dice, str], None]
 GAMES: dict[str, Game] = {
     "mixture": mixture_game,
+    "joining": joining_game,
     "series": series_game,
+    "days": days_game,
     "interval": interval_game,
     "quantile": quantile_game,
     "wealth": wealth_game,

@@ -14,10 +14,23 @@ import lowregret
 from benchmarks.experts_games.exact import exact, near, total_of
 from benchmarks.experts_games.tables import Composition, Dice, composition
 from lowregret.errors import DataError
-from lowregret.experts import Calibrated, ExpertMixture, FixedShare, Layered, Mean, Review
+from lowregret.experts import (
+    AdaHedge,
+    Calibrated,
+    ExpertMixture,
+    FixedShare,
+    Hedge,
+    Layered,
+    Mean,
+    MLPoly,
+    Review,
+    Squint,
+)
 from lowregret.experts.forecast import BinaryLogScore, LogScore
+from lowregret.experts.join import join_mixture
 
 Make = Callable[[], ExpertMixture]
+JOINED = (AdaHedge(), Hedge(0.5), MLPoly(), Squint())  # whom experts can join
 OF_THE_ROUND = ("mass", "present", "instant", "paid")  # of a book: what is left of the latest round
 
 
@@ -76,6 +89,18 @@ def mixture_game(dice: Dice, folder: str) -> None:
     check_bits(dice, make, c, folder)
 
 
+def joining_game(dice: Dice, folder: str) -> None:
+    """Play a mixture that experts join, and check all that it says: they were asleep before."""
+    c = composition(dice)
+    late, at = dice.randint(0, c.x.shape[1] - 1), dice.randrange(len(c.x))
+    c.x[:at, c.x.shape[1] - late :] = math.nan
+    few = c._replace(x=c.x[:, : c.x.shape[1] - late], prior=None, aggregator=dice.choice((*JOINED, c.aggregator)))
+    played = Played(c)
+    mixture = play(dice, _maker(dice, few)(), played, folder, at)
+    check_figures(mixture, played)
+    check_certificates(dice, mixture, played)
+
+
 def _maker(dice: Dice, c: Composition) -> Make:
     layers = dice.choice([None, Layered, Calibrated])
     experts, compiled = c.x.shape[1], dice.often(0.002)
@@ -95,23 +120,29 @@ def saved(mixture: Any, folder: str) -> Any:
     return lowregret.load(path)
 
 
-def play(dice: Dice, mixture: ExpertMixture, played: Played, folder: str) -> ExpertMixture:
-    """Let rounds be learnt in parts, or asked and told in any order, with files between; returns the last."""
+def play(dice: Dice, mixture: ExpertMixture, played: Played, folder: str, joins: int = 0) -> ExpertMixture:
+    """Let rounds be learnt in parts, or asked and told in any order, with files between; returns the last.
+
+    `joins`: the round before which the experts join that the mixture lacks.
+    """
     x, y, t = played.c.x, played.c.y, 0
     waiting: dict[int, int] = {}
     while t < len(x) or waiting:
-        call = dice.random()
+        call, n = dice.random(), len(mixture.names)
+        if t >= joins and n < x.shape[1]:
+            join_mixture(mixture, [f"new {i}" for i in range(n, x.shape[1])])
+            n = x.shape[1]
         if call < 0.3 and t < len(x):
-            end = dice.randint(t + 1, len(x))
-            mixture.learn(x[t:end], y[t:end])
+            end = dice.randint(t + 1, len(x) if n == x.shape[1] else joins)
+            mixture.learn(x[t:end, :n], y[t:end])
             for s, p in zip(range(t, end), mixture.forecasts, strict=True):
                 if not np.isnan(p).any():
                     played.given[s] = np.atleast_1d(p)
                     played.order += [] if math.isnan(y[s]) else [s]
             t = end
         elif call < 0.7 and t < len(x):
-            if any(played.awake(t, i) for i in range(x.shape[1])):
-                number, p = mixture.ask(x[t])
+            if any(played.awake(t, i) for i in range(n)):
+                number, p = mixture.ask(x[t, :n])
                 played.given[t] = np.atleast_1d(p)
                 waiting |= {} if math.isnan(y[t]) else {number: t}
             t += 1

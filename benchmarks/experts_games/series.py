@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +14,7 @@ from benchmarks.experts_games.exact import exact, loss_of, near
 from benchmarks.experts_games.mixtures import demand, saved
 from benchmarks.experts_games.tables import Dice, aggregator, loss_of_numbers, numbers
 from lowregret.experts import ExpertMixture, MLPoly, Percentage, SeriesMixture
+from lowregret.experts.join import join_mixture
 from lowregret.experts.layered import LANES
 from lowregret.experts.series import POOLED
 from lowregret.experts.state import Book
@@ -58,6 +61,11 @@ class Slow:
         said = [_said(lane, x) for lane in self.lanes]
         return said[0] if self.chief is None else _said(self.chief, np.array(said))
 
+    def join(self, experts: int) -> None:
+        """Let experts join, each mixture on its own."""
+        for lane in self.lanes:
+            join_mixture(lane, [f"new {len(lane.names) + k}" for k in range(experts)])
+
     def learn(self, x: Any, y: float) -> None:
         """Learn a round as if it were asked now."""
         said = [lane.learn(x[None], [y]).forecasts[0] for lane in self.lanes]
@@ -87,7 +95,7 @@ def series_game(dice: Dice, folder: str) -> None:
     whole = make().learn(rows.table(dated))
     given = whole.forecasts
     whole.deliver()
-    slow, found = _slow_loop(rows, loss, mixed, weighing, linearised, trust)
+    slow, found = slow_loop(rows, loss, mixed, weighing, linearised, trust)
     demand(np.array_equal(slow, given, equal_nan=True), "forecasts are not those of a slow loop")
     check_series(whole, rows, loss, given, found)
     check_parts(dice, make(), rows, dated, given, whole, folder)
@@ -106,33 +114,51 @@ def _rows(dice: Dice) -> Rows:
     return Rows(np.array([f"s{s}" for s in series]), time, cutoff, x, y)
 
 
-def _slow_loop(
-    rows: Rows, loss: Loss, mixed: Any, weighing: str, linearised: bool, prior: Any
+def slow_loop(
+    rows: Rows,
+    loss: Loss,
+    mixed: Any,
+    weighing: str,
+    linearised: bool,
+    prior: Any,
+    joins: Mapping[float, int] = MappingProxyType({}),
 ) -> tuple[Any, dict[int, float]]:
-    """Forecasts given, and those that outcomes found; all outcomes are learnt in the end."""
-    n = rows.x.shape[1]
-    trust = np.full(n, 1 / n) if prior is None else prior / prior.sum()
+    """Forecasts given, and those that outcomes found; all outcomes are learnt in the end.
+
+    `joins`: how many experts join before an origin learns the outcomes that it knows; they are the last of the columns.
+    """
+    n = rows.x.shape[1] - sum(joins.values())
+    trust, came = np.full(n, 1 / n) if prior is None else prior / prior.sum(), list[int]()
     pool = Slow(loss, mixed, trust, linearised) if weighing == "shrunk" else None
     own: dict[str, Slow] = {}
     given, found = np.full(len(rows.y), math.nan), dict[int, float]()
     left = [t for t in range(len(rows.y)) if not np.isnan(rows.x[t]).all()]
 
     def heard(t: int) -> Any:
-        return rows.x[t] if pool is None else np.append(pool.forecast(rows.x[t]), rows.x[t])
+        x = rows.x[t, : n + sum(came)]
+        return x if pool is None else np.append(pool.forecast(x), x)
 
     def of(t: int) -> Slow:
         key = "" if weighing == "pooled" else str(rows.series[t])
-        known = np.append(POOLED, trust * (1 - POOLED)) if pool is not None else trust
-        return own.setdefault(key, Slow(loss, mixed, known, linearised))
+        if key not in own:
+            known = np.append(POOLED, trust * (1 - POOLED)) if pool is not None else trust
+            own[key] = Slow(loss, mixed, known, linearised)
+            for more in came:
+                own[key].join(more)
+        return own[key]
 
     for origin in [*sorted(set(rows.cutoff.tolist())), math.inf]:
+        if origin in joins:
+            for slow in [*own.values(), *([] if pool is None else [pool])]:
+                slow.join(joins[origin])
+            came.append(joins[origin])
         for t in sorted(left, key=lambda t: (rows.time[t], rows.cutoff[t], rows.series[t])):
             if rows.cutoff[t] < origin and rows.time[t] <= origin:
                 x = heard(t)
                 found[t] = of(t).forecast(x)
                 of(t).learn(x, float(rows.y[t]))
                 if pool is not None:
-                    pool.learn(rows.x[t], float(rows.y[t]))
+                    pool.learn(rows.x[t, : n + sum(came)], float(rows.y[t]))
                 left.remove(t)
         for t in (t for t in left if rows.cutoff[t] == origin):
             given[t] = of(t).forecast(heard(t))

@@ -92,6 +92,11 @@ class Telling:
     def __str__(self) -> str:
         return "\n".join([*self._tables(), *self._losses(), *self._proof(), *self._inside()])
 
+    @property
+    def future(self) -> int:
+        """Rows that were forecast and have no outcome yet."""
+        return int(np.count_nonzero(np.isnan(self.found.y) & ~np.isnan(self.mixture.forecasts)))
+
     def _inside(self) -> list[str]:
         return [] if self.inside is None else self.inside.lines()
 
@@ -115,10 +120,10 @@ class Telling:
         if mixture.retired:
             yield f"retired          {', '.join(mixture.retired)}: not in this table, asleep from now on"
         if mixture.skipped:
-            yield f"skipped          {counted(mixture.skipped, 'row')} that were learnt before"
-        future = int(np.isnan(self.found.y).sum())
-        if future:
-            yield f"future           {counted(future, 'row')} without an outcome: forecast, and waiting for it"
+            rows = counted(mixture.skipped, "row")
+            yield f"skipped          {rows} of origins from before: learnt then, or too late to be forecast"
+        if self.future:
+            yield f"future           {counted(self.future, 'row')} without an outcome: forecast, and waiting for it"
         if self.waiting:
             yield (
                 f"waiting          {counted(self.waiting, 'outcome')} after the last origin: counted here, and learnt "
@@ -177,7 +182,7 @@ class Telling:
             "series": len(keys.series),
             "rounds": mixture.rounds,
             "rows": review.rows,
-            "future": int(np.isnan(self.found.y).sum()),
+            "future": self.future,
             "waiting": self.waiting,
             "skipped": mixture.skipped,
             "joined": mixture.joined if self.before else [],

@@ -14,7 +14,7 @@ from lowregret.errors import PartError
 from lowregret.experts import ExponentiatedGradient, MixedPortfolio, OnlineNewton, Review, Universal, rebalanced
 from lowregret.experts.exponentiated import CALM
 from lowregret.experts.portfolio import Portfolio
-from lowregret.experts.wealth import YEAR, WealthLedger
+from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger
 from lowregret.words import percent_up
 
 NEAR = 0.05  # a distance from the evenly spread portfolio that makes no difference
@@ -56,7 +56,8 @@ def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]
         lines.append(f"                 {other.wealth:.6g} {how}")
     best = review.combination
     if cost and best is not None:
-        regret = portfolio.loss + math.log(rebalanced(best.w, found.x, cost, compiled=portfolio.compiled).wealth)
+        paying = rebalanced(best.w, found.x, cost, compiled=portfolio.compiled)
+        regret = portfolio.loss + float(paying.sums[WEALTH])
         lines.append(f"                 regret {regret:.6g} to the best fixed weights if these pay costs, too")
     late = int(np.isnan(found.x).any(0).sum())
     if late:

@@ -28,6 +28,9 @@ BOUND = re.compile(r"-(lo|hi)-\d+(\.\d+)?$")  # a column with an end of an inter
 QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 MONTH = re.compile(r"\d{4}-\d\d")
 MICRO = 10**6
+MOST = 2**53  # a number of steps that is a whole number as a float
+LAST = 200_000  # years around 1970 that microseconds count
+NUMBERS, DATES, MOMENTS = "numbers", "dates", "dates that say their offset from UTC"
 
 
 class Layout(NamedTuple):
@@ -152,28 +155,62 @@ def long_table(
     target: str | None = None,
     experts: Sequence[str] = (),
     drop: Collection[str] = (),
+    expected: Collection[str] = (),
 ) -> LongTable:
     """A long table from a frame of pandas or polars or a mapping of columns; pandas' index counts as columns.
 
-    Experts are the columns of numbers that say nothing else, without ends of intervals such as NAME-lo-80.
+    Experts are the columns of numbers that say nothing else, without ends of intervals such as NAME-lo-80, and those
+    `expected`, which must be numbers if they are there.
     """
     if isinstance(frame, LongTable):
         return frame
     if hasattr(frame, "reset_index") and any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
-    columns = {str(name): np.asarray(frame[name]) for name in getattr(frame, "columns", frame)}
+    columns = {str(name): _plain(np.asarray(frame[name])) for name in getattr(frame, "columns", frame)}
+    odd = [name for name, cells in columns.items() if cells.shape != next(iter(columns.values())).shape[:1]]
+    if odd:
+        raise DataError(f"the column {odd[0]!r} has the shape {columns[odd[0]].shape}: expected a cell for each row")
     told = {"series": series, "time": time, "cutoff": cutoff, "horizon": horizon, "outcome": target}
     roles = roles_of(columns, told, [*drop, *counts_of_rows(columns)])
     names = list(experts) or [
         name
         for name, cells in columns.items()
-        if cells.dtype.kind in "iuf" and name not in (*roles.taken, *drop) and not BOUND.search(name)
+        if name not in (*roles.taken, *drop)
+        and (name in expected or (cells.dtype.kind in "iuf" and not BOUND.search(name)))
     ]
     if not names:
         raise DataError(f"there is no column of forecasts besides {', '.join(roles.taken) or 'none'}: name experts=")
-    x = np.column_stack([np.asarray(columns[name], np.float64) for name in names])
-    y = np.asarray(columns[roles.outcome], np.float64) if roles.outcome else np.full(len(x), math.nan)
+    x = np.column_stack([_numbers(columns, name) for name in names])
+    y = _numbers(columns, roles.outcome) if roles.outcome else np.full(len(x), math.nan)
     return keyed(roles, columns, names, x, y)
+
+
+def _numbers(columns: Mapping[str, Any], name: str) -> Vector:
+    """The numbers of a column, NaN where they are missing."""
+    if name not in columns:
+        raise DataError(f"the table has no column {name!r}; its columns are {', '.join(list(columns)[:20])}")
+    cells = columns[name]
+    if cells.dtype.kind in "iufb" or not _there(cells).any():
+        return np.asarray(cells, np.float64) if cells.dtype.kind in "iufb" else np.full(len(cells), math.nan)
+    odd = cells[_there(cells)][0]
+    raise DataError(f"the column {name!r} holds no numbers but cells such as {odd!r}: repair it, or drop it")
+
+
+def _there(cells: Any) -> Any:
+    """Which cells of a column of objects are not missing."""
+    return np.array([type(cell).__name__ not in ("NoneType", "NAType") for cell in cells], bool)
+
+
+def _plain(cells: Any) -> Any:
+    """Numbers as such where some are missing, as frames of other types hold them; all else as it is."""
+    if cells.dtype.kind != "O" or cells.ndim != 1:
+        return cells
+    there = _there(cells)
+    if not there.any() or not all(isinstance(cell, (int, float, np.number)) for cell in cells[there]):
+        return cells
+    found = np.full(len(cells), math.nan)
+    found[there] = cells[there].astype(np.float64)
+    return found
 
 
 def keyed(
@@ -193,9 +230,11 @@ def keyed(
         for role in ("time", "cutoff")
         if (name := getattr(roles, role)) and not (role == "cutoff" and roles.time and not roles.cutoff)
     }
-    dated = {kind for _, kind in read.values()}
-    if len(dated) > 1:
-        raise DataError(f"{roles.time!r} and {roles.cutoff!r} are not of a kind: one has dates, the other numbers")
+    kinds = [kind for _, kind in read.values()]
+    if len(set(kinds)) > 1:
+        one, other = kinds
+        raise DataError(f"{roles.time!r} has {one}, {roles.cutoff!r} {other}: they are not of a kind")
+    dated = {kind != NUMBERS for kind in kinds}
     time, cutoff = (read[role][0] if role in read else None for role in ("time", "cutoff"))
     if (time is None or (cutoff is None and steps is not None)) and dated == {True}:
         raise PartError(
@@ -220,7 +259,7 @@ def _steps(cells: Any, column: str, place: Place) -> Any:
         found = np.array([float(cell) for cell in cells])
     except (TypeError, ValueError):
         found = np.full(len(cells), math.nan)
-    bad = np.flatnonzero(~(found == np.round(found)))
+    bad = np.flatnonzero(~((found == np.round(found)) & (np.abs(found) < MOST)))
     if bad.size:
         row = int(bad[0])
         raise DataError(f"{place(row)}: {str(cells[row])!r} in column {column!r} is not a number of steps")
@@ -230,32 +269,32 @@ def _steps(cells: Any, column: str, place: Place) -> Any:
 # ---- times ----------------------------------------------------------------------------------------------------------
 
 
-def times_of(cells: Any, column: str, place: Place) -> tuple[Vector, bool]:
-    """Times as numbers that ascend, dates as microseconds since 1970; and whether they are dates."""
+def times_of(cells: Any, column: str, place: Place) -> tuple[Vector, str]:
+    """Times as numbers that ascend, dates as microseconds since 1970; and which of `NUMBERS`, `DATES`, `MOMENTS`."""
     found = np.asarray(cells)
     if found.dtype.kind == "M":
-        bad = np.flatnonzero(np.isnat(found))
-        times, dated = found.astype("datetime64[us]").astype(np.float64), True
+        bad = np.flatnonzero(np.isnat(found) | (np.abs(found.astype("datetime64[Y]").astype(np.int64)) > LAST))
+        times, kind = found.astype("datetime64[us]").astype(np.float64), DATES
     elif found.dtype.kind in "iuf":
         times = found.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(times))
         if not bad.size:
             return _numbers_or_dates(times)
-        dated = False
+        kind = NUMBERS
     else:
         return _read_times([str(cell).strip() for cell in cells], column, place)
     if bad.size:
         raise DataError(f"{place(int(bad[0]))}: there is no time in column {column!r}")
-    return times, dated
+    return times, kind
 
 
-def _read_times(texts: list[str], column: str, place: Place) -> tuple[Vector, bool]:
+def _read_times(texts: list[str], column: str, place: Place) -> tuple[Vector, str]:
     words, which = numbered(texts)
     for dated, reader in ((False, float), (True, _microseconds)):
         read = [_try(reader, word) for word in words]
         if all(map(math.isfinite, read)):
             times = np.array(read)[which]
-            return (times, True) if dated else _numbers_or_dates(times)
+            return (times, _kind_of_dates(words, column)) if dated else _numbers_or_dates(times)
     row = next(t for t in range(len(texts)) if not math.isfinite(read[which[t]]))
     raise DataError(
         f"{place(row)}: {texts[row]!r} in column {column!r} is no time: expected a number, or a date as 2024-01-31, "
@@ -263,14 +302,25 @@ def _read_times(texts: list[str], column: str, place: Place) -> tuple[Vector, bo
     )
 
 
-def _numbers_or_dates(times: Vector) -> tuple[Vector, bool]:
+def _kind_of_dates(words: list[str], column: str) -> str:
+    """Whether dates say their offset from UTC: all of them or none, for what is known when hangs on it."""
+    zoned = [_moment(word).tzinfo is not None for word in words]
+    if any(zoned) and not all(zoned):
+        one, other = words[zoned.index(True)], words[zoned.index(False)]
+        raise DataError(
+            f"in column {column!r} {one!r} says its offset from UTC and {other!r} does not: say it in all, or in none"
+        )
+    return MOMENTS if any(zoned) else DATES
+
+
+def _numbers_or_dates(times: Vector) -> tuple[Vector, str]:
     """Whole numbers such as 20240131 and 202401 are dates: counted on from 31 there would be a 32nd."""
     known, which = np.unique(times, return_inverse=True)
     if np.any(known != np.round(known)) or not are_dates(np.repeat(known, 3)):  # few are enough in a column of times
-        return times, False
+        return times, NUMBERS
     texts = [f"{day:d}" for day in known.astype(int).tolist()]
     read = np.array([_try(_microseconds, f"{t[:4]}-{t[4:6]}-{t[6:] or '01'}") for t in texts])
-    return (read[which], True) if np.isfinite(read).all() else (times, False)
+    return (read[which], DATES) if np.isfinite(read).all() else (times, NUMBERS)
 
 
 def _try(reader: Callable[[str], float], word: str) -> float:
@@ -280,14 +330,19 @@ def _try(reader: Callable[[str], float], word: str) -> float:
         return math.nan
 
 
-def _microseconds(word: str) -> float:
-    """A date as microseconds since 1970, local unless it says an offset."""
+def _moment(word: str) -> datetime:
+    """A date, with a zone if it says an offset."""
     quarter = QUARTER.fullmatch(word)
     if quarter:
         word = f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}"
     if MONTH.fullmatch(word):
         word += "-01"
-    moment = datetime.fromisoformat(word)
+    return datetime.fromisoformat(word)
+
+
+def _microseconds(word: str) -> float:
+    """A date as microseconds since 1970, local unless it says an offset."""
+    moment = _moment(word)
     since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     return float((since.days * 86_400 + since.seconds) * MICRO + since.microseconds)
 

@@ -51,14 +51,18 @@ def in_order(time: Vector, cutoff: Vector, rank: Any, rows: Any) -> OriginEvents
 def horizons(series: Any, time: Vector, cutoff: Vector) -> Any:
     """How many steps ahead each row is: its place among the times that its series has at its cutoff, from 1 on."""
     order = np.lexsort((time, cutoff, series))
-    new = np.append(True, (np.diff(series[order]) != 0) | (np.diff(cutoff[order]) != 0))
+    which, origin = series[order], cutoff[order]  # infinite origins have no difference
+    new = np.append(True, (which[1:] != which[:-1]) | (origin[1:] != origin[:-1]))
     begin = np.maximum.accumulate(np.where(new, np.arange(order.size), 0)) if order.size else np.empty(0, np.int64)
     steps = np.empty(order.size, np.int64)
     steps[order] = np.arange(order.size) - begin + 1
     return steps
 
 
-def cutoffs_before(time: Vector, latest: float) -> Vector:
-    """For tables without cutoffs: the time before each, here or the latest before, so that its outcomes are known."""
-    times = np.unique(np.append(time, latest))
-    return np.asarray(times[np.maximum(np.searchsorted(times, time) - 1, 0)])
+def cutoffs_before(time: Vector, clock: float, latest: float) -> Vector:
+    """For tables without cutoffs: the time before each, so that its outcomes are known, here or among those met.
+
+    `latest` is the latest time that was forecast before, at `clock`.
+    """
+    times = np.unique(np.concatenate([[-np.inf, clock, latest], time]))
+    return np.where(time == latest, clock, times[np.maximum(np.searchsorted(times, time) - 1, 0)])

@@ -18,6 +18,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
+from lowregret.compile.numerics import EPSILON
 from lowregret.compile.signals import let_in
 from lowregret.compile.turns import in_turn
 from lowregret.convex.minimise import Solution
@@ -25,8 +26,11 @@ from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.best import best_mixture, quadratic_on_simplex
+from lowregret.experts.certify import rounding
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema_wealth import MOST_PULL, OnlineNewtonSchema, UniversalSchema
+from lowregret.experts.simplex_rule import is_integrable, nodes_a_side, shortfall, simplex_rule
+from lowregret.experts.substitute import Mean
 from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, exponential, listed_weights, with_rounding
 from lowregret.learner.validate import is_positive, is_whole
 from lowregret.loss import LogWealth
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AHEAD = 1e100  # how much more than the portfolio an asset may grow in a round
-CELLS = 2_000_000  # nodes × assets up to which the universal portfolio is integrated, not sampled
 
 
 class Portfolio(ExpertMixture):
@@ -142,8 +145,8 @@ class Portfolio(ExpertMixture):
     @property
     def certificates(self) -> list[Certificate]:
         """Against every rebalanced portfolio, before its costs."""
-        paid = self.ledger.paid
-        return [after_costs(found, paid) for found in self._certificates()] if paid else self._certificates()
+        found = self._certificates()
+        return [after_costs(c, self.ledger, self.rounds) for c in found] if self.ledger.paid else found
 
     def _certificates(self) -> list[Certificate]:
         """The certificates of wealth before costs."""
@@ -276,7 +279,19 @@ class OnlineNewton(StepwisePortfolio):
             (Premise(name, kappa <= most, f"{kappa:.4g}, allowed {most:.4g}"),),
             regret=self.regret - self.ledger.paid,
         )
-        return [with_rounding(found, self.book)]
+        return [with_rounding(found, self.book, self._excess(kappa, bound) if self.pull > 1 else 0.0)]
+
+    def _excess(self, kappa: float, bound: float) -> float:
+        """By how much κ·max_u Σ⟨g_t, u⟩c − ½⟨g_t, u⟩² − c + ½, at least R(u) whatever w_t is, may be above the bound.
+
+        The maximum over the simplex of the concave ⟨b, u⟩ − ½uᵀGu is at most ½wᵀGw + max_i(b − Gw)[i], for every w. So
+        nothing hangs on how exactly programmes are solved; all numbers that are added up are above 0.
+        """
+        w, rounds, n = self._w, self.rounds, len(self.names)
+        curved = self._a @ w - w
+        above = kappa * (w @ curved / 2 + float(np.max(self._b - curved)) - rounds * (self.pull - 0.5))
+        size = kappa * (w @ curved + 1 + float(np.max(self._b + curved)) + rounds * self.pull)
+        return max(float(above) - bound, 0.0) + 8 * EPSILON * (rounds + 2 * n + 16) * float(size)
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super()._written()
@@ -301,8 +316,8 @@ class Universal(StepwisePortfolio):
 
     The wealth of u is a polynomial of degree T in u, so a Gauss rule of enough nodes integrates it exactly, and the
     portfolio is the Bayes mixture of its nodes: R ≤ ln C(T+N−1, N−1) ≤ (N−1)ln(T+1) (Cover, Ordentlich 1996). It needs
-    (⌈T/2⌉+1)^(N−1) nodes: with more assets, `nodes` portfolios are drawn instead, and what is certified is the regret
-    to the best of those. `rounds`: how many there will be at most.
+    (⌈T/2⌉+1)^(N−1) nodes: with more assets, or more than 10,001 rounds, `nodes` portfolios are drawn instead, and what
+    is certified is the regret to the best of those. `rounds`: how many there will be at most.
     """
 
     kind = "universal-portfolio"
@@ -324,8 +339,8 @@ class Universal(StepwisePortfolio):
         if not (is_whole(nodes, 1) and is_whole(seed)):
             raise PartError(f"Universal: nodes ≥ 1 and seed ≥ 0 are whole numbers, got {nodes!r} and {seed!r}")
         n, self.horizon = len(self.names), int(rounds)
-        count = rounds // 2 + 2
-        self.exact = n == 1 or (n - 1) * math.log(count) + math.log(n) <= math.log(CELLS)
+        count = nodes_a_side(rounds)
+        self.exact = is_integrable(n, count)
         if self.exact:
             self.nodes, prior = simplex_rule(n, count)
         else:
@@ -356,7 +371,8 @@ class Universal(StepwisePortfolio):
             (Premise(f"at most {counted(self.horizon, 'round')}", self.rounds <= self.horizon, self.rounds),),
             regret=self.regret - self.ledger.paid,
         )
-        return [with_rounding(found, self.book)]
+        short = shortfall(n, nodes_a_side(self.horizon), self.horizon)
+        return [with_rounding(found, self.book, rounding(self.mixture.book, Mean()) + short)]
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super()._written()
@@ -376,25 +392,9 @@ class Universal(StepwisePortfolio):
         return cls(found.description["names"], 1, nodes=1)
 
 
-def simplex_rule(n: int, count: int) -> tuple[Matrix, Vector]:
-    """Nodes and weights of a rule on the simplex of n parts, exact for polynomials of degree 2·count − 1, weights of 1.
-
-    u_1 = s_1, u_2 = (1 − s_1)s_2, …: the uniform density is that of independent s_i with density ∝ (1 − s_i)^{n−1−i},
-    each with its Gauss–Jacobi rule.
-    """
-    from scipy.special import roots_jacobi
-
-    nodes, weights, left = np.ones((1, 0)), np.ones(1), np.ones(1)
-    for i in range(1, n):
-        points, shares = roots_jacobi(count, n - 1 - i, 0)
-        s, shares = (1 + points) / 2, shares / shares.sum()
-        taken = (left[:, None] * s).ravel()
-        nodes = np.hstack([np.repeat(nodes, count, 0), taken[:, None]])
-        left = (left[:, None] * (1 - s)).ravel()
-        weights = (weights[:, None] * shares).ravel()
-    return np.hstack([nodes, left[:, None]]), weights / weights.sum()
-
-
 def best_rebalanced(relatives: Any) -> Solution:
     """The rebalanced portfolio that would have grown most: weights, −ln wealth, and a gap."""
-    return best_mixture(np.ascontiguousarray(relatives, np.float64))
+    x = np.ascontiguousarray(relatives, np.float64)
+    if x.ndim != 2 or not x.shape[1] or not np.all((x >= 0) & (x < math.inf)):
+        raise DataError("price relatives are numbers from 0 on, a row for each round and a column for each asset")
+    return best_mixture(x)

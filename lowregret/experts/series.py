@@ -97,14 +97,14 @@ class SeriesMixture(Recorded):
         without an outcome are forecast and wait for it: in a later table that has the row again, or by `tell`. Rows
         that were learnt before are skipped, so that a table that grows may be given as a whole.
         """
-        given = long_table(table, **columns)
+        given = long_table(table, expected=self.names, **columns)
         with self._all_or_none():
             self._learn(given)
         return self
 
     def ask(self, table: Any, **columns: Any) -> tuple[Any, Vector]:
         """Numbers and forecasts of rows whose outcomes are yet to come."""
-        given = long_table(table, **columns)
+        given = long_table(table, expected=self.names, **columns)
         self.learn(LongTable(**{**vars(given), "y": np.full(len(given.y), math.nan)}))
         return self.numbers, self.forecasts
 
@@ -142,7 +142,7 @@ class SeriesMixture(Recorded):
     def _learn(self, given: LongTable) -> None:
         x = self._aligned(given)
         require_fitting(self.way.loss, given.y, given.place, self.way.compiled)
-        keys = self.keys.meet(given)
+        keys = self.keys.meet(given, self.waiting)
         self._make_room()
         at = self._take_outcomes(keys, given.y)
         self.skipped = int(np.count_nonzero(at[keys.old] < 0))

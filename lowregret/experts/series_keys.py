@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.errors import DataError, PartError
 from lowregret.experts.long import LongTable, numbered, time_text
 from lowregret.experts.origins import cutoffs_before, horizons
-from lowregret.experts.waiting import first_twice
+from lowregret.experts.waiting import WaitingForecasts, first_twice
 from lowregret.types import Vector
 
 WEIGHTS = ("pooled", "series", "horizon", "shrunk")
@@ -46,13 +46,16 @@ class SeriesKeys:
             return [str(step) for step in self.steps]
         return [""] if self.weighing == "pooled" else list(self.series)
 
-    def meet(self, given: LongTable) -> RowKeys:
-        """The keys of a table's rows, whose series, horizons and origins are known from now on: O(n log n)."""
+    def meet(self, given: LongTable, waiting: WaitingForecasts | None = None) -> RowKeys:
+        """The keys of a table's rows, whose series, horizons and origins are known from now on: O(n log n).
+
+        Without cutoffs a row that is among those `waiting` has the one at which it was forecast.
+        """
         if given.y.size and self.dated not in (None, given.dated):
             raise DataError(f"times are {_kind(given.dated)} in this table, and were {_kind(not given.dated)} before")
         self.dated = given.dated if given.y.size else self.dated
-        cutoff = cutoffs_before(given.time, self.latest) if given.cutoff is None else given.cutoff
         series = self._numbered(given.series)
+        cutoff = self._cutoffs(given.time, series, waiting) if given.cutoff is None else given.cutoff
         twice = first_twice(series, given.time, cutoff)
         if twice >= 0:
             raise DataError(f"{given.place(twice)}: an earlier row has the same series, time and cutoff: leave one out")
@@ -73,6 +76,16 @@ class SeriesKeys:
         ranks = np.empty(len(self.series), np.int64)
         ranks[sorted(range(len(self.series)), key=self.series.__getitem__)] = np.arange(len(self.series))
         return ranks
+
+    def _cutoffs(self, time: Vector, series: Any, waiting: WaitingForecasts | None) -> Vector:
+        """The time before each, or the latest cutoff at which a row that waits was forecast."""
+        cutoff = cutoffs_before(time, self.clock, self.latest)
+        if waiting is None or not waiting.size:
+            return cutoff
+        keys = zip(waiting.series.tolist(), waiting.time.tolist(), strict=True)
+        known = dict(sorted(zip(keys, waiting.cutoff.tolist(), strict=True)))
+        rows = zip(series.tolist(), time.tolist(), cutoff.tolist(), strict=True)
+        return np.array([known.get((which, moment), before) for which, moment, before in rows])
 
     def _numbered(self, names: Any) -> Any:
         """Which series each row is of; new ones are put behind those known."""

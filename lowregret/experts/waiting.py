@@ -62,6 +62,8 @@ def first_twice(series: Any, time: Vector, cutoff: Vector) -> int:
 def places_of(waiting: WaitingForecasts, numbers: Any, first: int, end: int, resumed: bool) -> Any:
     """Where the rows of these numbers are, each once; or an error that says why there is no such row."""
     known = {number: at for at, number in enumerate(waiting.number.tolist())}
+    if np.ndim(numbers) > 1 or np.any([not isinstance(number, int) for number in np.ravel(numbers).tolist()]):
+        raise DataError(f"numbers of forecasts are whole numbers, as `ask` gave them, got {numbers!r}")
     found = []
     for number in np.asarray(numbers).tolist():
         if number not in known:

@@ -132,9 +132,23 @@ def rebalanced(weights: Any, relatives: Any, cost: float = 0.0, *, compiled: boo
     x, u = real_numbers(relatives, "relatives"), real_numbers(weights, "weights")
     if x.ndim != 2 or u.shape != x.shape[1:]:
         raise DataError(f"expected a weight for each column of the relatives, got shapes {u.shape} and {x.shape}")
-    found = WealthLedger(u.size, cost)
-    found.settle(listed_weights(np.tile(u, (len(x), 1)), x), x, compiled)
+    if not (np.all((u >= 0) & (u < math.inf)) and 0 < u.sum() < math.inf):
+        raise DataError(f"weights are numbers from 0 on, not all 0, got {u}")
+    _require_relatives(x)
+    found, used = WealthLedger(u.size, cost), listed_weights(np.tile(u, (len(x), 1)), x)
+    ruined = np.flatnonzero(~(np.einsum("ti,ti->t", used, np.nan_to_num(x)) > 0))
+    if ruined.size:
+        raise DataError(f"round {ruined[0]}: all that these weights held has become worthless")
+    found.settle(used, x, compiled)
     return found
+
+
+def _require_relatives(x: Any) -> None:
+    """Refuse what cannot be price relatives."""
+    bad = np.argwhere((x < 0) | (x == math.inf))
+    if bad.size:
+        t, i = bad[0].tolist()
+        raise DataError(f"round {t}: the price relative of asset {i} is {x[t, i]:g}: expected a number from 0 on")
 
 
 def listed_weights(weights: Any, x: Any) -> Any:
@@ -152,22 +166,29 @@ def exponential(log: float) -> float:
     return math.exp(log) if log < LARGEST else math.inf
 
 
-def with_rounding(found: Certificate, book: Book) -> Certificate:
-    """A certificate of weights that are computed, with what sums of logarithms, nodes and weights may lose to rounding.
+def with_rounding(found: Certificate, book: Book, more: float) -> Certificate:
+    """A certificate of weights that are computed, with what sums of logarithms, weights and their programmes round.
 
-    Losses are off as those of any mixture; what nodes and programmes lose is taken to be 64(T + N)ε of the bound.
+    Losses are off as those of any mixture. Regrets that make weights, and weights that make relatives, are off by a few
+    (T + N)ε of what regrets can be; `more` is what else is known to be off.
     """
     terms = int(book.counts[ROUNDS]) + book.prior.size + 16
-    off = 64 * EPSILON * terms * found.bound if found.bound < math.inf else 0.0
+    off = 64 * EPSILON * terms * (found.bound + 1) + more if found.bound < math.inf else 0.0
     return replace(found, rounding=rounding(book, Mean()) + off)
 
 
-def after_costs(found: Certificate, paid: float) -> Certificate:
-    """A certificate of wealth before costs as one of wealth after them: everything grows by −Σ ln μ_t."""
+def after_costs(found: Certificate, ledger: WealthLedger, rounds: int) -> Certificate:
+    """A certificate of wealth before costs as one of wealth after them: everything grows by −Σ ln μ_t.
+
+    The root μ, from (1 − c)/(1 + c) on, of a function that rises by 1 − c is off by 8(N + 8)ε/(1 − c).
+    """
+    paid, cost = ledger.paid, ledger.cost
+    off = 8 * EPSILON * (ledger.holdings.size + 8) * (1 + cost) / (1 - cost) ** 2 + EPSILON * paid
     return replace(
         found,
         statement=f"{found.statement}, + what costs took, −Σ ln μ_t",
         linear_regret=None if found.linear_regret is None else found.linear_regret + paid,
         bound=found.bound + paid,
         regret=None if found.regret is None else found.regret + paid,
+        rounding=found.rounding + rounds * off,
     )

@@ -160,6 +160,16 @@ def test_yes_or_no(capsys: Capsys, tmp_path: Path) -> None:
         assert told["certificate"]["holds"]
 
 
+def test_a_portfolio_that_is_ruined_beyond_all_numbers(capsys: Capsys, tmp_path: Path) -> None:
+    """Wealth of e^−921 is 0 as a number, whose logarithm is none."""
+    file = tmp_path / "prices.csv"
+    falling = [10.0 ** (200 - 100 * (t // 10)) * (1 + t % 3 / 100) for t in range(45)]
+    file.write_text("a,b\n" + "".join(f"{p!r},{1.5 * p!r}\n" for p in falling))
+    told = run(capsys, "experts", file, "--loss", "portfolio", "--prices", "--cost", "0.01")
+    assert told.code == 0
+    assert "if these pay costs, too" in told.out
+
+
 def test_portfolio_without_names(capsys: Capsys, tmp_path: Path) -> None:
     x = np.random.default_rng(2).uniform(0.9, 1.15, (40, 3)).round(6)
     file = written(tmp_path / "r.csv", [",".join(map(str, row)) for row in x])

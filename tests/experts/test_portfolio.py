@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 from lowregret import DataError, PartError
-from lowregret.experts import ExpertMixture, ExponentiatedGradient, Hedge, OnlineNewton, Universal, best_rebalanced
-from lowregret.experts.portfolio import simplex_rule
+from lowregret.experts import (
+    ExpertMixture,
+    ExponentiatedGradient,
+    Hedge,
+    OnlineNewton,
+    Universal,
+    best_rebalanced,
+    portfolio,
+)
+from lowregret.experts.simplex_rule import nodes_a_side, shortfall, simplex_rule
 from lowregret.loss import LogWealth
 from lowregret.types import Vector
 
@@ -89,6 +99,45 @@ def test_rules_integrate_polynomials() -> None:
             a = powers[:n]
             exact = math.factorial(n - 1) * math.prod(map(math.factorial, a)) / math.factorial(n - 1 + sum(a))
             assert weights @ np.prod(nodes**a, axis=1) == pytest.approx(exact)
+
+
+def test_a_rounded_rule_falls_short_by_no_more_than_is_said() -> None:
+    """The wealth of x_t = (1, 0) is u_1^T, whose integral is 1/(T + 1): the bound is tight, and rules are rounded."""
+    rounds = 5_400
+    panel = Universal(2, rounds).learn(np.tile([1.0, 0.0], (rounds, 1)))
+    regret = -math.fsum(map(math.log, panel.forecasts.tolist()))
+    assert regret <= panel.certificate.bound + panel.certificate.rounding
+    assert shortfall(2, nodes_a_side(rounds), rounds) > 7e-10
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_the_shortfall_is_that_of_the_worst_monomial(n: int) -> None:
+    rounds = 9
+    nodes, weights = simplex_rule(n, nodes_a_side(rounds))
+    short = shortfall(n, nodes_a_side(rounds), rounds)
+    for a in itertools.product(range(rounds + 1), repeat=n):
+        if sum(a) == rounds:
+            found = sum(
+                Fraction(w) * math.prod(Fraction(v) ** k for v, k in zip(node, a, strict=True))
+                for w, node in zip(weights.tolist(), nodes.tolist(), strict=True)
+            )
+            whole = Fraction(math.factorial(n - 1) * math.prod(map(math.factorial, a)), math.factorial(n - 1 + rounds))
+            assert whole <= found * (1 + Fraction(short))
+    assert short < 1e-12
+
+
+def test_a_rule_that_would_take_hours_is_not_made() -> None:
+    assert Universal(2, 10_001, nodes=5).horizon == 10_001
+    assert not Universal(2, 10**6, nodes=5).exact
+
+
+def test_newtons_bound_does_not_hang_on_its_programmes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R(u) ≤ κ·max_u of a quadratic, whatever weights a programme found: the bound alone is of exact ones."""
+    monkeypatch.setattr(portfolio, "quadratic_on_simplex", lambda a, b, start: np.array([1.0, 0.0]))
+    panel = OnlineNewton(2, 0.1, compiled=False).learn(np.tile([0.9, 1.1], (400, 1)))
+    found = panel.certificate
+    assert panel.regret > found.bound
+    assert panel.regret <= found.bound + found.rounding
 
 
 def test_sampled_universal_says_against_whom() -> None:

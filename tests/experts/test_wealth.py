@@ -172,3 +172,19 @@ def test_the_picture_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     ExponentiatedGradient(4, **PLAIN).learn(relatives()).plot(tmp_path / "w.png")
     assert (tmp_path / "w.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("weights", "relatives"),
+    [
+        ([1, 0], [[1, 1], [0, 2]]),
+        ([2, -1], [[1, 1], [1, 2]]),
+        ([math.nan, 1], [[1, 1], [1, 2]]),
+        ([0, 0], [[1, 1], [1, 2]]),
+        ([0.5, 0.5], [[1, -1], [1, 2]]),
+        ([0.5, 0.5], [[1, math.inf], [1, 2]]),
+    ],
+)
+def test_wealth_that_is_none_is_not_told(weights: list[float], relatives: list[list[float]]) -> None:
+    with pytest.raises(DataError):
+        rebalanced(weights, relatives, compiled=False)
