@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 MOST_DIGITS = 15  # of a share behind the point
+_BREAKS = {ord(c): repr(c)[1:-1] for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"}  # where a text becomes several lines
+
+
+def one_line(text: str) -> str:
+    """A text with its line breaks spelt as Python does, \\n: names from files must not pass for lines of ours."""
+    return text.translate(_BREAKS)
+
+
+def in_lines(lines: Iterable[str]) -> str:
+    """Lines one below the other, each of them one."""
+    return "\n".join(map(one_line, lines))
 
 
 def counted(count: float, thing: str, things: str = "") -> str:

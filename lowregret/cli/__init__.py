@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]  # `signal` itself looks up names, which takes long
-import codecs
 import gc
-import io
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from types import FrameType
 from typing import NoReturn
 
 DONE, BAD, INTERRUPTED = 0, 2, 130
@@ -18,14 +17,21 @@ MANY = 1 << 17  # objects made before garbage is looked for: commands import mor
 
 def command() -> NoReturn:
     """Run this process's command line, and leave without Python's ceremony, which takes as long as a small file."""
-    _open_what_is_closed()
     _let_interrupt()
     gc.disable()  # importing makes much that stays, and no garbage
     try:
+        from lowregret.cli.streams import open_what_is_closed, settle_streams
+
+        open_what_is_closed()
+        settle_streams()
         code = main()
+        _heed.done = True  # no call lies between this and the end of `main`, so no signal comes in between
+    except SystemExit as end:  # of --help, or of options that cannot be read
+        _heed.done = True
+        code = BAD if end.code else DONE
     except KeyboardInterrupt:  # a further one, while the first was being told
+        _heed.done = True
         code = INTERRUPTED
-    _ignore_signals()
     with suppress(OSError):  # which `main` has told already
         sys.stdout.flush()
     sys.stderr.flush()
@@ -61,8 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     """Read the options and run the command that they name; returns the exit code."""
     from lowregret.cli.parser import parser
+    from lowregret.cli.streams import escape_what_cannot_be_written
 
-    _escape_what_cannot_be_written()
+    escape_what_cannot_be_written()
     args = parser().parse_args(argv)
     from lowregret.cli.commands import command as named
     from lowregret.cli.overwrite import require_apart
@@ -83,53 +90,48 @@ def _run(argv: Sequence[str] | None) -> int:
     return code
 
 
-def _open_what_is_closed() -> None:
-    """Give a process without standard input, output or error one: files it opens must not be taken for them.
-
-    Output that cannot be written is an error, and messages go nowhere.
-    """
-    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)  # the lowest free number, this one
-            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
-
-
 def _let_interrupt() -> None:
     """Let requests to terminate and terminals that are closed interrupt as Ctrl-C does, so that nothing is left behind.
 
     What is ignored, as by `nohup`, stays so.
     """
-    for number in _signals("SIGTERM", "SIGHUP"):
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
-
-
-def _ignore_signals() -> None:
-    """Let the exit code be what it is: all is done."""
     for number in _signals("SIGINT", "SIGTERM", "SIGHUP"):
-        signal.signal(number, signal.SIG_IGN)
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _heed)
+
+
+class _Heed:
+    """Handle signals that interrupt: amid imports, where what is raised may be swallowed, a little later."""
+
+    AGAIN, PATIENCE = 0.01, 100  # seconds, and how often: an import may be of a file of the user's that does not end
+
+    def __init__(self) -> None:
+        self.done = False
+        self.times = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.done:  # let the exit code be what it is
+            return
+        self.times += 1
+        if self.times < self.PATIENCE and hasattr(signal, "setitimer") and _is_importing(frame):
+            signal.signal(signal.SIGALRM, self)
+            signal.setitimer(signal.ITIMER_REAL, self.AGAIN)
+            return
+        raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether a call amid an import that this command line made is at work."""
+    while frame is not None and frame.f_code is not command.__code__:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+_heed = _Heed()
 
 
 def _signals(*names: str) -> list[int]:
     """Those of these signals that the system has."""
     return [getattr(signal, name) for name in names if hasattr(signal, name)]
-
-
-def _escape_what_cannot_be_written() -> None:
-    """Let standard output spell characters that its encoding lacks as JSON does, \\u2264, instead of failing.
-
-    In the locale C, Python lets bytes of names pass that are no characters, but fails at others all the same.
-    """
-    codecs.register_error("json", _spelt)
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
-        sys.stdout.reconfigure(errors="json")
-
-
-def _spelt(problem: UnicodeError) -> tuple[str, int]:
-    """The characters that could not be encoded, each as one or two groups of four digits."""
-    if not isinstance(problem, UnicodeEncodeError):
-        raise problem
-    found = problem.object[problem.start : problem.end].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(found[::2], found[1::2], strict=True)), problem.end

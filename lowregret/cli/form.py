@@ -24,6 +24,8 @@ def form_of(args: Namespace) -> Part:
     format = _format_of(args)
     numbered = "one_based" in FORMATS[format].options
     from_one = args.dimension is not None and not args.zero_based
+    if args.zero_based and not (args.dimension and (numbered or FORMATS[format].brings_form)):
+        raise PartError("--zero-based says how svm indices are counted for --dimension N: say that, or leave it out")
     form = format_part(format, **_options(args, numbered and from_one, wants_classes(args), args.positive))
     if isinstance(form, Cached):
         form = form_of_caches(expand(args.data), form)

@@ -43,9 +43,9 @@ class Interruption:
             raise KeyboardInterrupt
 
     def __enter__(self) -> Interruption:
-        hung_up = getattr(signal, "SIGHUP", None)  # by a terminal that is closed, unless nohup has it ignored
-        wanted = [hung_up] if hung_up and signal.getsignal(hung_up) is not signal.SIG_IGN else []
-        self._before = {n: signal.signal(n, self._note) for n in (signal.SIGINT, signal.SIGTERM, *wanted)}
+        known = (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP"))
+        wanted = [n for n in known if n and signal.getsignal(n) is not signal.SIG_IGN]  # as by nohup, or a shell's &
+        self._before = {n: signal.signal(n, self._note) for n in wanted}
         return self
 
     def __exit__(self, *problem: object) -> None:

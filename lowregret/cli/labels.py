@@ -17,6 +17,7 @@ from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.names import number_name
 from lowregret.stream.source import expand, is_pipe
 from lowregret.types import Vector
+from lowregret.words import one_line
 
 MOST_CLASSES = 100  # whole numbers that may be names of classes
 
@@ -69,4 +70,4 @@ def _say_numbers(args: Namespace, labels: Vector) -> None:
 
 def _say(args: Namespace, what: str) -> None:
     if not args.quiet:
-        print(f"lowregret: {what}", file=sys.stderr)
+        print(f"lowregret: {one_line(what)}", file=sys.stderr)

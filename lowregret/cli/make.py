@@ -68,6 +68,8 @@ def make_learner(
     learner: Any = entry.made(Hinge() if many else make_loss(args.loss or Hinge.name), options)
     if many is not None and isinstance(learner, Linear):
         learner = Multiclass.like(learner, many)
+    if args.seed is not None and args.output != "random" and not args.partitions:
+        raise PartError("--seed settles what --output random or --partitions draw: say one of them, or leave it out")
     if not isinstance(learner, Multiclass) and (args.classes or args.unit):
         raise PartError(
             f"--{'classes' if args.classes else 'unit'} needs a loss of many classes, such as --loss softmax"
@@ -115,6 +117,8 @@ def make_auto(args: Namespace, guess: Callable[[], Auto | AutoMulticlass]) -> Au
     many = make_class_loss(args.loss or "")
     if args.output or args.unit:
         raise PartError("auto keeps a mixture and scales rows itself: leave --output and --unit out")
+    if args.seed is not None:
+        raise PartError("auto draws nothing that --seed settles: leave it out")
     if args.classes and many is None:
         raise PartError("--classes needs a loss of many classes, such as --loss softmax")
     features = args.features or "both"

@@ -10,6 +10,7 @@ from typing import Any, Self, TextIO
 from numba.core.event import Listener, register, unregister
 
 from lowregret.cli.clock import COMPILE
+from lowregret.cli.streams import FRESH
 
 PATIENCE = 1.5  # seconds of compiling after which it is said
 
@@ -40,7 +41,7 @@ class Notice(Listener):  # type: ignore[misc]
     def _say(self) -> None:
         if self.wanted:
             self.wanted = False
-            fresh = "\r\x1b[2K" if self.stream.isatty() else ""  # over a line of progress
+            fresh = FRESH if self.stream.isatty() else ""  # over a line of progress
             self.stream.write(f"{fresh}compiling (once per machine)…\n")
             self.stream.flush()
 

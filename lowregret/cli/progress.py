@@ -12,6 +12,7 @@ from typing import TextIO
 
 from numba.core.compiler_lock import global_compiler_lock
 
+from lowregret.cli.streams import FRESH
 from lowregret.run.outcome import Learnt
 from lowregret.run.session import Session
 from lowregret.stream.batch import Batch
@@ -93,7 +94,7 @@ class Progress:
             self._write("waiting for rows")
 
     def _write(self, line: str) -> None:
-        self.stream.write(f"\r\x1b[2K{line}" if self.live else f"{line}\n")
+        self.stream.write(f"{FRESH}{line}" if self.live else f"{line}\n")
         self.stream.flush()
 
     def __enter__(self) -> Progress:
@@ -104,7 +105,7 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         self.waiting.cancel()
         if self.live:
-            self.stream.write("\r\x1b[2K")
+            self.stream.write(FRESH)
             self.stream.flush()
 
 
@@ -124,7 +125,7 @@ class Search:
         self.shown = now
         line = f"looking for the best fixed choice: {counted(round(steps), 'round')}, loss {value:.6g}"
         line += f", at most {rounded_up(gap, 2)} too high" if math.isfinite(gap) else ""
-        self.stream.write(f"\r\x1b[2K{line}" if self.live else f"{line}\n")
+        self.stream.write(f"{FRESH}{line}" if self.live else f"{line}\n")
         self.stream.flush()
 
     def __enter__(self) -> Search:
@@ -132,5 +133,5 @@ class Search:
 
     def __exit__(self, *problem: object) -> None:
         if self.live:
-            self.stream.write("\r\x1b[2K")
+            self.stream.write(FRESH)
             self.stream.flush()

@@ -13,13 +13,14 @@ import numpy as np
 
 from lowregret.cli.room import give_back, set_aside
 from lowregret.errors import PartError, StoreError
-from lowregret.learner.labels import ClassNames
+from lowregret.learner.labels import ClassNames, Name
 from lowregret.loss import Loss, Margin, MultiLoss
 from lowregret.run.outcome import Learnt
 from lowregret.run.served import Served
 from lowregret.store.replacing import open_alone, require_place
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
+from lowregret.words import one_line
 
 NUMBER = 32  # bytes that suffice for a number and what follows it
 
@@ -54,7 +55,7 @@ class ScoreFile:
     def _longest(self, batch: Batch) -> int:
         """The most bytes that a line can have."""
         names = [*(self.session.signs or ()), *batch.met.labels] if self.link == "label" else []
-        return max([NUMBER, *(len(f"not {name}\n".encode()) for name in names)])
+        return max([NUMBER, *(len(f"not {one_line(name)}\n".encode()) for name in names)])
 
     def see(self, batch: Batch, learnt: Learnt) -> None:
         """Take up what was predicted of a batch."""
@@ -94,7 +95,7 @@ class ScoreFile:
         """One for each row."""
         found, signs = apply_link(scores, self.link, self.session.run.learner.loss), self.session.signs
         if self.link == "label" and signs is not None:
-            return (signs[label < 0] for label in found.tolist())
+            return (one_line(signs[label < 0]) for label in found.tolist())
         return map(repr, found.tolist())
 
     def __enter__(self) -> ScoreFile:
@@ -125,7 +126,7 @@ class ClassFile(ScoreFile):
     def __init__(self, path: str | None, link: str, session: Served, classes: ClassNames) -> None:
         super().__init__(path, link, session)
         self.classes = classes
-        self.head = "" if link == "label" else ",".join(map(str, classes.names)) + "\n"
+        self.head = "" if link == "label" else ",".join(map(_column, classes.names)) + "\n"
         if link != "label" and path is not None and not (classes.fixed or session.run.rounds):
             raise PartError(f"--link {link} writes a column for each class: name them with --classes A,B,…")
 
@@ -138,15 +139,21 @@ class ClassFile(ScoreFile):
         if self.link != "label":
             return NUMBER * (len(self.classes) + 1) + len(self.head.encode())
         names = [*self.classes.names, *(batch.names or {}).values()]
-        return max((len(str(name).encode()) + 1 for name in names), default=0) + NUMBER
+        return max((len(one_line(str(name)).encode()) + 1 for name in names), default=0) + NUMBER
 
     def _lines(self, scores: Vector) -> Iterable[str]:
         """Names of classes, or a row of scores for each."""
         if scores.ndim == 1:
-            names = [*self.classes.names, ""]
-            return [str(names[code]) for code in scores.tolist()]
+            names = [*map(one_line, map(str, self.classes.names)), ""]
+            return [names[code] for code in scores.tolist()]
         table = self.session.run.learner.loss.probabilities(scores) if self.link == "prob" else scores
         return [",".join(map(repr, row)) for row in table.tolist()]
+
+
+def _column(name: Name) -> str:
+    """The name of a class in the first line of a table, quoted if it has commas or quotes."""
+    shown = one_line(str(name))
+    return '"{}"'.format(shown.replace('"', '""')) if {",", '"'} & set(shown) else shown
 
 
 def score_file(path: str | None, link: str | None, session: Served) -> ScoreFile:

@@ -25,7 +25,7 @@ from lowregret.show.text import (
     describe_risk,
 )
 from lowregret.stream.columns import has_lags
-from lowregret.words import counted, percent, rounded_down, rounded_up
+from lowregret.words import counted, in_lines, one_line, percent, rounded_down, rounded_up
 
 SHOWN_CLASSES = 8  # classes whose confusions are shown in full
 _UNITS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"), (1, "seconds"))
@@ -63,7 +63,7 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
     lines += [f"note       {note}" for note in session.notes]
     if model:
         lines.append(f"model      {model}")
-    return "\n".join(lines)
+    return in_lines(lines)
 
 
 def _tell_compiling(seconds: Seconds) -> list[str]:
@@ -216,8 +216,9 @@ def _what(metrics: Judged) -> str:
     return "rows" if metrics.alike else "weight"
 
 
-def _tell_confusion(metrics: Confusion, names: Sequence[Name]) -> list[str]:
+def _tell_confusion(metrics: Confusion, classes: Sequence[Name]) -> list[str]:
     """Error, the classes found worst and best, and what is confused: all of it where classes are few."""
+    names = [one_line(str(name)) for name in classes]
     metrics.make_room(len(names))
     common, guessing = metrics.commonest
     lines = [
@@ -229,10 +230,10 @@ def _tell_confusion(metrics: Confusion, names: Sequence[Name]) -> list[str]:
     shown = found if len(found) <= SHOWN_CLASSES else [*found[: SHOWN_CLASSES // 2], "…", *found[-SHOWN_CLASSES // 2 :]]
     lines.append(f"found      {', '.join(shown)}")
     if len(names) <= SHOWN_CLASSES:
-        width = max(len(str(n)) for n in (*names, int(metrics.counts.max())))
-        lines.append(f"taken for  {' ' * width}  {'  '.join(f'{name!s:>{width}}' for name in names)}")
+        width = max(len(n) for n in (*names, str(metrics.counts.max())))
+        lines.append(f"taken for  {' ' * width}  {'  '.join(f'{name:>{width}}' for name in names)}")
         for name, row in zip(names, metrics.matrix.tolist(), strict=True):
-            lines.append(f"           {name!s:<{width}}  {'  '.join(f'{n:>{width}}' for n in row)}")
+            lines.append(f"           {name:<{width}}  {'  '.join(f'{n:>{width}}' for n in row)}")
     elif worst := [f"{names[y]} for {names[guess]} {n:,}" for y, guess, n in metrics.worst()]:
         lines.append(f"mistaken   {', '.join(worst)}")
     return lines

@@ -80,15 +80,15 @@ class Buffers(NamedTuple):
         )
 
     def with_more_room(self) -> Buffers:
-        """Twice the entries and groups, with what there is so far."""
-        more = {name: _double(getattr(self, name)) for name in ("columns", "values", "groups", "spare", "spare_values")}
-        return self._replace(**more)
-
-
-def _double(array: Array) -> Array:
-    larger = np.empty(2 * array.size, array.dtype)
-    larger[: array.size] = array
-    return larger
+        """Twice the entries, or as many groups as the last row has twice, with what there is so far."""
+        groups, size = 2 * int(self.cursor[GROUPS]), 2 * self.values.size
+        if groups > self.groups.size:
+            return self._replace(groups=untouched(2 * groups, np.int64))
+        larger = untouched(size, np.uint32), untouched(size, np.float64)
+        end = int(self.cursor[ENTRY])
+        larger[0][:end], larger[1][:end] = self.columns[:end], self.values[:end]
+        spare = untouched(size, np.int64), untouched(size, np.float64)
+        return self._replace(columns=larger[0], values=larger[1], spare=spare[0], spare_values=spare[1])
 
 
 # ---- compiled -------------------------------------------------------------------------------------------------------

@@ -42,8 +42,10 @@ from lowregret.stream.notice import LEAST_ROWS, LOOKED, Notices
 from lowregret.stream.source import Block, Source, blocks, expand, sources
 from lowregret.stream.text_format import TextFormat, parse_text
 
+MOST_ENTRIES = 1 << 23  # that room is made for at a time, where products make more of them than the text has
 BLOCK, LOOKED_AT = 8 << 20, 1 << 20  # bytes to parse at a time, and to look at for notices
 SHOWN = 60  # characters of an offending text
+TOO_WIDE = f"expected fewer features, products (--interactions) among them: found more than {2 * MOST_ENTRIES:,}"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class TextStream:
         threads = self.threads or os.cpu_count() or 1
         before, line, names, met = 0, 1, dict[float, str](), Met()
         source: Source | None = None
+        rest = False  # whether a block goes on
         awaited = self.form.lookouts()
         for parsed in _in_order(self.paths, self.form, threads, self.skip, self.dictionary is not None, self.follow):
             block = parsed.block
@@ -78,7 +81,7 @@ class TextStream:
                 self.dictionary.see(block.text, parsed.out, parsed.form.header, parsed.form.joint)
             if self.notices is not None and self.notices.wanted:
                 self.notices.see(parsed.form.texts(_first_lines(parsed, LOOKED)))
-            if block.first:
+            if block.first and not rest:
                 before += source.size if source else 0
                 line, source = 1, block.source
                 met.tables |= {source.name: parsed.form.feature_columns} if parsed.form.feature_columns else {}
@@ -93,6 +96,7 @@ class TextStream:
             if parsed.form.classed:
                 _name_classes(parsed, batch, names)
             yield batch
+            rest = parsed.rest is not None
             line += parsed.lines
             if parsed.stopped:
                 return
@@ -128,6 +132,7 @@ class _Parsed:
     lines: int
     faults: list[tuple[int, str]]
     stopped: bool
+    rest: int | None = None  # the byte where rows begin that found no room
 
 
 def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) -> _Parsed:
@@ -141,14 +146,17 @@ def _parse(slot: _Slot, block: Block, form: TextFormat, skip: bool, begin: int) 
     text = np.frombuffer(block.text, np.uint8)
     faults: list[tuple[int, str]] = []
     while (status := parse_text(form, text, block.end, out)) != DONE:
-        if status == FULL:
+        at, spot = int(out.cursor[AT]), int(out.cursor[SPOT])
+        if status == FULL and out.values.size >= MOST_ENTRIES and out.cursor[ROW]:
+            return _Parsed(block, begin, form, out, 0, faults, False, at)
+        if status == FULL and out.values.size <= 2 * MOST_ENTRIES:
             out = slot.out = out.with_more_room()
             continue
-        at, spot = int(out.cursor[AT]), int(out.cursor[SPOT])
         if status == HARD:
             out = out._replace(known=_with_hard_numbers(out.known, block.text, at, spot, form.mark))
             continue
-        faults.append((int(out.cursor[LINE]), _describe_fault(form, status, block.text, at, spot)))
+        fault = TOO_WIDE if status == FULL else _describe_fault(form, status, block.text, at, spot)
+        faults.append((int(out.cursor[LINE]), fault))
         if not skip:
             return _Parsed(block, begin, form, out, int(out.cursor[LINE]), faults, True)
         out.cursor[AT] = block.text.index(b"\n", max(at, spot)) + 1
@@ -266,8 +274,13 @@ def _in_order(
             if isinstance(item, BaseException):
                 raise item
             parsed = item.result()
-            yield parsed
             slot = busy.pop(id(parsed.block.text))
+            yield parsed
+            while parsed.rest is not None:
+                parsed = _parse(slot, parsed.block, parsed.form, skip, parsed.rest)
+                yield parsed
+            if slot.out is not None and slot.out.values.size >= 2 * MOST_ENTRIES:
+                slot.out = None  # of a line that was long, or had many products
             del parsed, item
             free.put(slot)
     finally:

@@ -151,3 +151,23 @@ def test_an_interruption_while_options_are_read(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "lowregret: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--seed 7", "--seed 7 --output last", "--zero-based", "--seed 7 --algorithm auto", "--zero-based --bits 9"],
+)
+def test_options_that_would_do_nothing(capsys: Capsys, tmp_path: Path, words: str) -> None:
+    rows = written(tmp_path / "r.svm", svm_lines(10))
+    algorithm = () if "auto" in words else ("--algorithm", "ogd")
+    told = run(capsys, "train", rows, "--loss", "logistic", *algorithm, *words.split())
+    assert told.code == 2
+    assert words.split()[0] in told.err
+    assert "leave it out" in told.err
+
+
+def test_tables_have_no_indices_to_count_from_zero(capsys: Capsys, tmp_path: Path) -> None:
+    rows = written(tmp_path / "r.csv", ["y,a", "1,2", "-1,3"])
+    told = run(capsys, "train", rows, "--target", "y", "--algorithm", "ogd", "--dimension", 9, "--zero-based")
+    assert told.code == 2
+    assert "--zero-based says how svm indices are counted" in told.err

@@ -51,7 +51,7 @@ def test_equal_columns_are_added_up_in_order(entries: list[tuple[int, float]]) -
 
 def test_more_room_keeps_what_there_is() -> None:
     out = Buffers.sized(2, 4)
-    out.columns[:], out.values[:] = 7, 0.5
+    out.columns[:], out.values[:], out.cursor[ENTRY] = 7, 0.5, 4
     more = out.with_more_room()
     assert more.columns.size == more.values.size == 8
     assert more.columns[:4].tolist() == [7] * 4

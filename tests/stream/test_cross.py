@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from itertools import combinations_with_replacement, groupby, product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lowregret import read
 from lowregret.compile.kernel import kernel
 from lowregret.errors import PartError
+from lowregret.stream import text
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, append_products, begin_group, begin_row
 
@@ -102,3 +107,35 @@ def test_products_take_two_or_three_groups() -> None:
     for keys in ((1,), (1, 2, 3, 4), ()):
         with pytest.raises(PartError, match="two or three"):
             Crossing.of([keys])
+
+
+def test_products_that_are_many_come_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    draw = random.Random(3)
+    lines = [f"{draw.choice((1, -1))} |a {' '.join(f'f{k}' for k in range(draw.randrange(1, 12)))}" for _ in range(300)]
+    lines[70], lines[150] = "q |a b", "1 |a " + " ".join(f"f{k}" for k in range(60))
+    (tmp_path / "rows.vw").write_text("\n".join(lines) + "\n")
+
+    def read_all(threads: int) -> tuple[list[Any], list[str], int]:
+        rows, faults, batches = [], [], 0
+        stream = read(tmp_path / "rows.vw", interactions=[["a", "a"]], on_error="skip", threads=threads)
+        for batch in stream.batches():
+            at, x = batch.rows.indptr, batch.rows
+            rows += [
+                (line, batch.labels[k], x.indices[at[k] : at[k + 1]].tolist(), x.data[at[k] : at[k + 1]].tolist())
+                for k, line in enumerate(batch.lines.tolist())
+            ]
+            faults += batch.faults
+            batches += 1
+        return rows, faults, batches
+
+    whole, faults, _ = read_all(1)
+    assert (len(whole), len(faults)) == (299, 1)
+    monkeypatch.setattr(text, "BLOCK", 1 << 10)
+    _, _, blocks = read_all(1)
+    monkeypatch.setattr(text, "MOST_ENTRIES", 1 << 9)
+    for threads in (1, 3):
+        rows, faults, batches = read_all(threads)
+        assert rows == [row for row in whole if row[0] != 151]  # 1,830 products
+        assert [fault.split(":")[-3 if "products" in fault else -2] for fault in faults]
+        assert "rows.vw:151: expected fewer features" in faults[1]
+        assert batches > blocks

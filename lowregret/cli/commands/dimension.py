@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from lowregret.cli.arguments import add_telling, picture, positive
 from lowregret.cli.commands import Command
+from lowregret.cli.streams import FRESH
 from lowregret.errors import DataError
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Watch:
     def say(self, line: str) -> None:
         """Show a line that the next one replaces; only on a terminal."""
         if self.live:
-            self.stream.write(f"\r\x1b[2K{line}")
+            self.stream.write(f"{FRESH}{line}")
             self.stream.flush()
 
     def update(self, trees: Bracket, sets: Bracket) -> None:

@@ -198,7 +198,7 @@ def _add_learning(learning: _ArgumentGroup) -> None:
     learning.add_argument("--seed", type=int, metavar="N", help="settles what --output random or --partitions draw (0)")
     learning.add_argument(
         "--certify", choices=("stream", "exact", "off"), default="stream",
-        help="stream: regret at most …, in one pass; exact: also the best fixed choice in hindsight; off",
+        help="stream: regret at most …, in one pass; exact: also the best in hindsight; off: keep nothing for it",
     )  # fmt: skip
 
 

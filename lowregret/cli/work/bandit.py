@@ -21,7 +21,7 @@ from lowregret.cli.json_output import print_json
 from lowregret.compile.spec import to_json
 from lowregret.errors import PartError
 from lowregret.store.replacing import require_place
-from lowregret.words import counted, rounded_down, rounded_up
+from lowregret.words import counted, in_lines, rounded_down, rounded_up
 
 SHOWN = 5  # arms
 
@@ -124,7 +124,7 @@ class Study:
             "(intervals for all of them at once):",
             *(f"           {log.names[arm]:<12} {line(e)}" for arm, e in self.best_arms),
         ]  # fmt: skip
-        return "\n".join(lines + self._tell_learned() + self._tell_replay())
+        return in_lines(lines + self._tell_learned() + self._tell_replay())
 
     def _tell_learned(self) -> list[str]:
         if self.learned is None:

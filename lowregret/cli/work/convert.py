@@ -11,6 +11,7 @@ from lowregret.cli.clock import Clock
 from lowregret.cli.form import SKIPPING, form_to_keep
 from lowregret.cli.json_output import print_json
 from lowregret.cli.progress import OFTEN, SELDOM
+from lowregret.cli.streams import FRESH
 from lowregret.compile.part import Part
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.store.replacing import real_file, replaced, require_place
@@ -110,11 +111,9 @@ class _Counts:
             self._shown = now
             share = f", {batch.position / self._size:.0%}" if self._size else ""
             line = f"{counted(self.rows, 'row')} kept{share}"
-            print(
-                f"\r\x1b[2K{line}" if self._live else line, end="" if self._live else "\n", file=sys.stderr, flush=True
-            )
+            print(f"{FRESH}{line}" if self._live else line, end="" if self._live else "\n", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Take the changing line away."""
         if self._live:
-            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+            print(FRESH, end="", file=sys.stderr, flush=True)

@@ -29,7 +29,7 @@ from lowregret.stream.batch import Batch, raise_faults
 from lowregret.stream.names import Met
 from lowregret.stream.read import positive_name, read_alike, stream_of
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, in_lines, one_line
 
 
 def predict(args: Namespace) -> int:
@@ -54,14 +54,14 @@ def predict(args: Namespace) -> int:
         raise DataError(f"there are no rows to score in {' '.join(args.data)}")
     told = [*scorer.notes(args.model)]
     for note in told:
-        print(f"lowregret: {note}", file=sys.stderr)
+        print(f"lowregret: {one_line(note)}", file=sys.stderr)
     found = scorer.judged
     if args.json:
         figures: dict[str, Any] = {"loss": loss_json(session.run, found.total, found.mean_loss), "error": found.error}
         figures |= {"metrics": session.judged(found), "notes": told}
         print_json({"model": args.model, "rows": scorer.rows, **figures})
     elif not args.quiet:
-        print("\n".join([f"{counted(scorer.rows, 'row')} scored", *_figures(session, found)]), file=sys.stderr)
+        print(in_lines([f"{counted(scorer.rows, 'row')} scored", *_figures(session, found)]), file=sys.stderr)
     return 0
 
 

@@ -10,6 +10,7 @@ from lowregret.cli.arguments import THEORY
 from lowregret.cli.clock import Clock
 from lowregret.cli.form import form_of, open_rows
 from lowregret.cli.labels import settle_labels
+from lowregret.cli.streams import FRESH
 from lowregret.cli.work.train import nothing, require_places, start_session, tell_session
 from lowregret.errors import DataError, PartError
 from lowregret.ray.actors import Reading
@@ -49,6 +50,6 @@ def learn_on_ray(args: Namespace, clock: Clock) -> int:
     if args.model:
         done.save(args.model)
     if sys.stderr.isatty() and not args.quiet:
-        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.write(FRESH)
     tell_session(done, args, clock.read(), args.model)
     return DONE

@@ -49,7 +49,7 @@ from lowregret.stream.names import KEPT_LABELS
 from lowregret.stream.read import positive_name, read_alike
 from lowregret.stream.source import STDIN
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, one_line
 
 SHOWN_FAULTS = 5
 SHOWN_COLUMNS = 8  # by their importance
@@ -157,7 +157,7 @@ def _require_positive(session: Session, args: Namespace) -> None:
 def tell_session(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
     """Show what was learnt, in the forms that were asked for."""
     for note in session.notes[len(session.remarks) :]:  # those were said when the first rows had been read
-        print(f"lowregret: {note}", file=sys.stderr)
+        print(f"lowregret: {one_line(note)}", file=sys.stderr)
     found = importance_by_name(session) if args.importance or args.report else ""
     known = None if isinstance(found, str) else found
     if args.json:
@@ -314,7 +314,7 @@ def _notice(session: Session, stream: Stream, quiet: bool) -> None:
         return
     session.remarks = [note.sentence(shell=True) for note in found.notes]
     for note in session.remarks if not quiet else ():
-        print(f"lowregret: {note}", file=sys.stderr)
+        print(f"lowregret: {one_line(note)}", file=sys.stderr)
 
 
 def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
@@ -333,5 +333,5 @@ def _look_back(session: Session, stream: Stream, args: Namespace) -> None:
 
 def write_weights(session: Session, path: str) -> None:
     """A table of names and weights, the largest weights first."""
-    lines = (f"{name}\t{weight!r}\n" for name, weight in weights_by_name(session))
+    lines = (f"{one_line(name)}\t{weight!r}\n" for name, weight in weights_by_name(session))
     write_result(path, "".join(lines).encode())
