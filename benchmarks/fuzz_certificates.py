@@ -10,12 +10,8 @@ parts of its own; a few learners with other numbers in each run are compiled, an
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,7 +21,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.exact import DIGITS, Exact, exact_loss, exact_multi_loss, inner, points_of
+from benchmarks.comparators import points_of
+from benchmarks.exact import DIGITS, Exact, inner, loss_at, multi_loss_at
+from benchmarks.fuzzing import Attack, Falsehood, main, require
 from benchmarks.nasty import Draw, size, some_eager, some_label, some_lazy, some_learner, some_row, some_set
 from lowregret import load, train, zoo
 from lowregret.certificate import Certificate
@@ -50,11 +48,6 @@ from lowregret.rule import AdaGrad, FreeGrad, FTRLProximal
 from lowregret.run import doubling
 from lowregret.run.begin import begin
 from lowregret.step import Constant
-
-
-class Falsehood(AssertionError):
-    """Something that was shown is not true."""
-
 
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
@@ -104,7 +97,7 @@ def exact_regret(learner: Linear, rows: Rows, u: Exact, answered: int) -> Fracti
     for t, i in enumerate(played, 1):
         p, y, c = Fraction(rows.scores[i]), Fraction(rows.y[i]), Fraction(t + 1 if weighted else 1)
         theirs = inner([Fraction(v) for v in _full(learner, rows.x[i])], fixed)
-        gap = Fraction(rows.weights[i]) * (exact_loss(learner.loss, p, y, p) - exact_loss(learner.loss, theirs, y, p))
+        gap = Fraction(rows.weights[i]) * (loss_at(learner.loss, p, y, p) - loss_at(learner.loss, theirs, y, p))
         if learner.ridge:
             w = [Fraction(float(v)) for v in rows.iterates[i]]
             gap += Fraction(learner.ridge) / 2 * (inner(w, w) - length)
@@ -114,11 +107,6 @@ def exact_regret(learner: Linear, rows: Rows, u: Exact, answered: int) -> Fracti
 
 def _full(learner: Any, x: list[float]) -> list[float]:
     return [*x, learner.bias] if learner.bias > 0 else x
-
-
-def require(holds: bool, what: str) -> None:
-    if not holds:
-        raise Falsehood(what)
 
 
 def check_certificates(found: list[Certificate], regret: Callable[[Exact], Fraction], points: list[Exact]) -> int:
@@ -288,7 +276,7 @@ def fuzz_classes(r: Draw, folder: Path, told: list[Any]) -> int:
             full = [Fraction(v) for v in _full(learner, x[i])]
             theirs = [inner(full, u[k :: len(names)]) for k in range(len(names))]
             mine, own = [Fraction(v) for v in scores[i]], names.index(y[i])
-            gap = exact_multi_loss(learner.loss, mine, own, mine) - exact_multi_loss(learner.loss, theirs, own, mine)
+            gap = multi_loss_at(learner.loss, mine, own, mine) - multi_loss_at(learner.loss, theirs, own, mine)
             total += Fraction(weights[i]) * gap
         return total
 
@@ -314,43 +302,7 @@ def fuzz_kernel(r: Draw, folder: Path, told: list[Any]) -> int:
     return check_certificates(run.certificates, lambda u: exact_regret(zoo.perceptron(), rows, u, len(rows.y)), points)
 
 
-KINDS: dict[str, Callable[[Draw, Path, list[Any]], int]] = {
-    "linear": fuzz_linear,
-    "classes": fuzz_classes,
-    "kernel": fuzz_kernel,
-    "compiled": fuzz_compiled,
-}
-INTERPRETED = ["linear"] * 6 + ["classes", "kernel"]
-
-
-def fuzzed(runs: int, seed: int, kinds: Sequence[str] = INTERPRETED) -> Iterator[tuple[int, int]]:
-    """The seed and the number of claims checked, of each run; a `Falsehood` tells how to see it again."""
-    with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
-        for k in range(seed, seed + runs):
-            r, told = Draw(k), list[Any]()
-            try:
-                yield k, KINDS[r.choice(kinds)](r, Path(folder), told)
-            except LowRegretError:
-                yield k, 0  # parts that do not fit together
-            except Exception as found:  # a falsehood, or an error that is not the package's own
-                shown = "\n".join([f"--seed {k} --runs 1: {type(found).__name__}: {found}", *map(repr, told)])
-                raise Falsehood(shown) from found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    claims, begin_at = 0, time.perf_counter()
-    try:
-        for done, (_, more) in enumerate(fuzzed(options.runs, options.seed, [*INTERPRETED, "compiled"]), 1):
-            claims += more
-            if done % 200 == 0 or done == options.runs:
-                print(f"{done} runs, {claims} claims in {time.perf_counter() - begin_at:.0f} s", flush=True)
-    except Falsehood as found:
-        sys.exit(f"FALSE {found}")
-
+INTERPRETED: list[Attack] = [*[fuzz_linear] * 6, fuzz_classes, fuzz_kernel]
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, [*INTERPRETED, fuzz_compiled], 2000)
