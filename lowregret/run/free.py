@@ -24,6 +24,7 @@ from lowregret.state import (
     LARGEST,
     LAST_RATE,
     LINEAR,
+    LONGEST,
     MISTAKES,
     ROUNDS,
     STEPPED,
@@ -110,7 +111,8 @@ class FreeRun(BlockRun):
             s.sums[slot] += sum(each.sums[slot] - before.sums[slot] for each in states)
         for slot in (ROUNDS, MISTAKES):
             s.counts[slot] += sum(each.counts[slot] - before.counts[slot] for each in states)
-        s.sums[LARGEST] = max(each.sums[LARGEST] for each in states)
+        for slot in (LARGEST, LONGEST):
+            s.sums[slot] = max(each.sums[slot] for each in states)
         s.sums[FIRST_RATE] = before.sums[FIRST_RATE] or max(each.sums[FIRST_RATE] for each in states)
         s.sums[LAST_RATE] = min((each.sums[LAST_RATE] for each in states if each.sums[LAST_RATE] > 0), default=0.0)
         s.theta[:] = before.theta + own.sum(axis=0)
