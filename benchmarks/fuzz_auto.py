@@ -20,9 +20,9 @@ import numpy as np
 
 from benchmarks.comparators import points_of
 from benchmarks.exact import Exact, inner, log, loss_at, multi_loss_at
-from benchmarks.fuzz_certificates import _sparse
 from benchmarks.fuzzing import Falsehood, main, require
 from benchmarks.nasty import Draw, size
+from benchmarks.row_runs import with_zeros
 from lowregret import load, zoo
 from lowregret.auto.classes import DOUBT
 from lowregret.auto.learner import EXPERTS, ORIGIN, PARTITIONS, UNIT
@@ -282,7 +282,7 @@ def check_bits(r: Draw, told: Told, run: Any, again: Any, folder: Path) -> None:
     while at < len(told.y):
         end = min(len(told.y), at + r.choice([1, 2, 5, 40, 300]))
         x = np.array(told.x[at:end]).reshape(-1, features)
-        again.learn(_sparse(x) if thin else x, told.y[at:end], told.weights[at:end])
+        again.learn(with_zeros(x) if thin else x, told.y[at:end], told.weights[at:end])
         if r.random() < 0.3:
             with suppress(LowRegretError):
                 again.learn([[math.nan] * features], told.y[:1], [1.0])

@@ -19,7 +19,7 @@ from lowregret.compile.atomic import add, give_way, read
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
 from lowregret.rows import Rows
-from lowregret.state import DIMENSION, LONGEST, MISTAKES, ROUNDS, TOTAL, State
+from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector
 
 PATIENCE = 2048  # looks at a number that another thread is to change, before giving way
@@ -131,13 +131,6 @@ def move(
         i += 1
 
 
-def reckon(learner: Linear, s: State, inner: float, square: float, eta: float) -> None:
-    """Fold a round into the sums, and how long iterates are as far as sub-gradients show: rounding goes by it."""
-    learner.rule.reckon(s, inner, square, eta)
-    if square > 0.0:
-        s.sums[LONGEST] = max(s.sums[LONGEST], inner * (inner / square))
-
-
 def book(
     learner: Linear, s: State, ledger: Vector, y: Vector, weights: Vector, scores: Vector, out: Findings, i: int,
     stop: int, block: int, probe: bool,
@@ -158,7 +151,7 @@ def book(
             if out.slopes[at] == 0.0:
                 learner.rule.idle(s)
             else:
-                reckon(learner, s, out.inners[at], out.squares[at], ledger[DECIDED])
+                learner.rule.reckon(s, out.inners[at], out.squares[at], ledger[DECIDED])
                 ledger[SIZE] += math.sqrt(out.squares[at])
         i += 1
 

@@ -21,7 +21,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
 from lowregret.rows import Rows
 from lowregret.rule.mirror_descent import RATE
-from lowregret.run.block_loop import APART, Findings, decide, reckon
+from lowregret.run.block_loop import APART, Findings, decide
 from lowregret.state import DIMENSION, ENERGY, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector
 
@@ -70,7 +70,7 @@ def learn_one(
     if learner.bias != 0.0:
         rule.push(s, last, slope * learner.bias, sums)
         own[last] -= slope * learner.bias
-    reckon(learner, s, out.inners[0], out.squares[0], rate)
+    rule.reckon(s, out.inners[0], out.squares[0], rate)
     return p
 
 
