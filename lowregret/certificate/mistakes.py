@@ -118,7 +118,7 @@ def _within_unit(x: Rows, bias: float) -> Premise:
 
 
 class Told(NamedTuple):
-    """What bounds of the Perceptron against u are made of, in numbers that are rounded."""
+    """The numbers that bounds of the Perceptron against u are made of, each of them rounded."""
 
     made: int  # |M|
     f: float  # F(u)
@@ -129,7 +129,7 @@ class Told(NamedTuple):
     size: float  # of the terms of ⟨u,x⟩: Σ|u_j x_j| ≤ size·‖x‖
 
     def worst(self, rounds: int, d: int) -> Told:
-        """The same as if rounding had made each as favourable as it can.
+        """These numbers, each made worse by as much as rounding may have made it better.
 
         In a mistake y_t⟨w_t,x_t⟩ ≤ 0 but for the rounding of w_t and of the product, so that ‖Σ_M y_t x_t‖² exceeds
         Σ_M‖x_t‖² by that in all rounds, at most (T + d)ε·2√|M|·Σ_M‖x_t‖²; and squares may vanish.

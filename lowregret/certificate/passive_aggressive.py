@@ -16,7 +16,7 @@ import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.compile.kernel import kernel
-from lowregret.compile.numerics import EPSILON, norm
+from lowregret.compile.numerics import EPSILON, norm, squared
 from lowregret.domain import Point, Reals
 from lowregret.learner.linear import Linear
 from lowregret.loss import EpsilonInsensitive, Hinge, Loss
@@ -44,8 +44,8 @@ def speaks_of(learner: Linear) -> bool:
     return False
 
 
-class Rounded(NamedTuple):
-    """Σf_t(u), Σf_t(u)² and Σf_t(u)²/‖x_t‖²."""
+class Rivalry(NamedTuple):
+    """The sums Σf_t(u), Σf_t(u)² and Σf_t(u)²/‖x_t‖² of a comparator u."""
 
     losses: float
     squares: float
@@ -56,7 +56,7 @@ def aggressive_certificates(learner: Linear, state: State, x: Rows, y: Vector, u
     """All of them against u, tightest first."""
     found = np.zeros(6)
     losses_of(learner.loss, learner.bias, np.ascontiguousarray(u, float), x, y, found)
-    told, worst = Rounded(*found[:3].tolist()), Rounded(*(found[:3] + found[3:]).tolist())
+    told, worst = Rivalry(*found[:3].tolist()), Rivalry(*(found[:3] + found[3:]).tolist())
     bounds = partial(_arow if isinstance(learner.rule, AROW) else _passive, learner, state, u)
     length = norm(u)
     certificates = [
@@ -101,19 +101,12 @@ def losses_of(loss: Loss, bias: float, w: Vector, x: Rows, y: Vector, found: Vec
             found[5] += (off_square + EPSILON * (y.size + w.size + EXTRA) * value * value) / square
 
 
-def _passive(learner: Linear, state: State, u: Vector, told: Rounded, share: float) -> list[Row]:
-    """The rows; with a share > 0, as if rounding had made all as favourable as it can.
-
-    Where w_{t+1} is off by e_t and ℓ_t by δ_t, ‖w_t − u‖² falls by Σ2‖w_t − u‖‖e_t‖ + 2η_tδ_t less than it should, with
-    Ση_t‖x_t‖ ≤ √(T·WON).
-    """
+def _passive(learner: Linear, state: State, u: Vector, told: Rivalry, share: float) -> list[Row]:
+    """The bounds of passive-aggressive steps; with a share > 0, made worse by as much as rounding may have helped."""
     step, first, largest = learner.rule.schedule(), learner.rule.first(u.size), float(state.sums[LARGEST])
     assert isinstance(step, PassiveAggressive)
     won, lost, c = float(state.sums[WON]), float(state.sums[LOST]), step.C
-    longest, away = math.sqrt(state.sums[LONGEST]), norm(u - first)
-    moved = longest + math.sqrt(state.rounds) * math.sqrt(won)
-    far = longest + norm(u) + norm(first)
-    size = away * away + share * (won + 8 * far * (moved + far))  # ‖u‖², from w₁ = 0
+    size = squared(norm(u - first)) + share * _strayed(state, norm(u) + norm(first))  # ‖u‖², from w₁ = 0
     largest *= 1 + share
     f, squares, shares = told
     if step.squared:
@@ -144,13 +137,23 @@ def _passive(learner: Linear, state: State, u: Vector, told: Rounded, share: flo
     ]
 
 
+def _strayed(state: State, rival: float) -> float:
+    """The size of what rounding keeps ‖w_t − u‖² from falling by; `rival` is ‖u‖ + ‖w₁‖.
+
+    Where w_{t+1} is off by e_t and ℓ_t by δ_t, that is Σ2‖w_t − u‖‖e_t‖ + 2η_tδ_t, and Ση_t‖x_t‖ ≤ √(T·WON).
+    """
+    longest, won = math.sqrt(state.sums[LONGEST]), float(state.sums[WON])
+    moved, far = longest + math.sqrt(state.rounds) * math.sqrt(won), longest + rival
+    return won + 8 * far * (moved + far)
+
+
 def _unit(loss: Hinge) -> Premise:
     """The premise that mistakes cost 1 at least."""
     return Premise("the margin is at least 1", loss.margin >= 1.0, loss.margin)
 
 
-def _arow(learner: Linear, state: State, u: Vector, told: Rounded, share: float) -> list[Row]:
-    """The rows; with a share > 0, as if rounding had made all as favourable as it can."""
+def _arow(learner: Linear, state: State, u: Vector, told: Rivalry, share: float) -> list[Row]:
+    """The bounds of AROW; with a share > 0, made worse by as much as rounding may have helped."""
     assert isinstance(learner.rule, AROW)
     table, r = state.table.reshape(state.dimension, -1), learner.rule.r
     parts = [u @ u, (table[:, int(SQUARES)] / r) @ (u * u), -2 * table[:, int(PULL)] @ u]
