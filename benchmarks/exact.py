@@ -1,17 +1,18 @@
-"""Losses and sets of comparators in exact arithmetic, for fuzzers: rational numbers throughout.
+"""Losses of scores, forecasts and classes as they are defined, for fuzzers: the one oracle of all of them.
 
-Exponentials and logarithms are taken to 150 digits, far more than any certificate depends on.
+Numbers are fractions, exact throughout but for exponentials and logarithms, which have 150 digits, or, where many
+points are tried, decimals with as many digits as their context has.
 """
 
 from __future__ import annotations
 
 import math
-import random
-from decimal import Decimal, localcontext
+from collections.abc import Iterable, Sequence
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
-from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Orthant, Point, Simplex
+from lowregret.experts import BinaryLogScore, LogScore, Percentage, SymmetricPercentage
 from lowregret.loss import (
     Absolute,
     Affine,
@@ -20,6 +21,7 @@ from lowregret.loss import (
     Hinge,
     Huber,
     Logistic,
+    LogWealth,
     MultiHinge,
     OnMistakes,
     PerceptronLoss,
@@ -31,8 +33,37 @@ from lowregret.loss import (
 )
 
 Exact = list[Fraction]
+Decimals = list[Decimal]
+Number = TypeVar("Number", Fraction, Decimal)
+
 DIGITS = 150
-FAR = 10**4  # where e^−x is less than anything that is compared
+CONTEXT = Context(prec=DIGITS, Emin=-999_999, Emax=999_999)
+EPSILON = 2.0**-52
+FAR = 10**4  # beyond it powers of e are 0, or without end, for all that is compared
+NEAR = Decimal("1e-40")  # to 0: there ln(1 + x) is x − x²/2, but for a share of x²
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
+BERNOULLI = (
+    *((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798), (-174611, 330)),
+    *((854513, 138), (-236364091, 2730)),
+)  # B_2, B_4, …
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+def exact(value: Any) -> Fraction:
+    """A float as the fraction that it is."""
+    return value if isinstance(value, Fraction) else Fraction(float(value))
+
+
+def decimals(values: Any) -> Decimals:
+    """Floats as the decimals that they are."""
+    return [Decimal(float(v)) for v in values]
+
+
+def total(numbers: Iterable[Decimal]) -> Decimal:
+    """Σ of decimals"""
+    return sum(numbers, Decimal(0))
 
 
 def inner(a: Exact, b: Exact) -> Fraction:
@@ -40,67 +71,132 @@ def inner(a: Exact, b: Exact) -> Fraction:
     return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
 
 
-def exp(x: Fraction) -> Fraction:
+def exp(x: Number) -> Number:
     """e^x, 0 where it is too small to matter, and no more than e^FAR."""
     if x < -FAR:
-        return Fraction(0)
-    x = min(x, Fraction(FAR))
-    with localcontext() as context:
-        context.prec = DIGITS
-        return Fraction((Decimal(x.numerator) / Decimal(x.denominator)).exp())
+        return type(x)(0)
+    x = min(x, type(x)(FAR))
+    return x.exp() if isinstance(x, Decimal) else Fraction(CONTEXT.exp(_decimal(x)))
 
 
-def log(x: Fraction) -> Fraction:
-    """ln x"""
-    with localcontext() as context:
-        context.prec = DIGITS
-        return Fraction((Decimal(x.numerator) / Decimal(x.denominator)).ln())
+def log(x: Number) -> Number:
+    """ln x, x > 0."""
+    return x.ln() if isinstance(x, Decimal) else log_one_and(x - 1)
 
 
-def softplus(x: Fraction) -> Fraction:
+def log_one_and(x: Number) -> Number:
+    """ln(1 + x), x > −1, where 1 + x may be 1 but for more digits than are kept."""
+    if abs(x) < type(x)(NEAR):
+        return x - x * x / 2
+    return (1 + x).ln() if isinstance(x, Decimal) else Fraction(CONTEXT.ln(_decimal(1 + x)))
+
+
+def _decimal(x: Fraction) -> Decimal:
+    return CONTEXT.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def softplus(x: Number) -> Number:
     """ln(1 + e^x)"""
-    return max(x, Fraction(0)) + log(1 + exp(-abs(x)))
+    return max(x, type(x)(0)) + log_one_and(exp(-abs(x)))
 
 
-def exact_loss(loss: Any, p: Fraction, y: Fraction, played: Fraction) -> Fraction:
-    """ℓ(p, y); `played` is the score of the run, which settles whether the round is one that counts."""
-    gap = abs(p - y)
+def log_gamma(x: Number) -> Number:
+    """ln Γ(x), x > 0, to some 40 digits, and the same for the same x."""
+    if isinstance(x, Decimal):
+        return _stirling(x)
+    with localcontext(CONTEXT):
+        return Fraction(_stirling(_decimal(x)))
+
+
+def _stirling(x: Decimal) -> Decimal:
+    """ln Γ(x), x > 0: Stirling's series beyond 60."""
+    product = Decimal(1)
+    while x < 60:
+        product, x = product * x, x + 1
+    series = Decimal(0)
+    for k, (top, bottom) in enumerate(BERNOULLI, start=1):
+        series += Decimal(top) / bottom / (2 * k * (2 * k - 1) * x ** (2 * k - 1))
+    return (x - Decimal("0.5")) * x.ln() - x + (2 * PI).ln() / 2 + series - product.ln()
+
+
+def near(shown: float, wanted: Fraction, size: Fraction, terms: int) -> bool:
+    """Whether a sum of so many terms, whose absolute values sum to `size`, is shown but for its rounding."""
+    if not math.isfinite(shown):
+        return False
+    return abs(exact(shown) - wanted) <= 8 * exact(EPSILON) * (terms + 16) * size
+
+
+# ---- losses ---------------------------------------------------------------------------------------------------------
+
+
+def loss_at(loss: Any, p: Number, y: Number, played: Number | None = None) -> Number:
+    """ℓ(p, y); `played` is the score of the run, if p is not, which settles whether the round is one that counts.
+
+    Where it is infinite it is an infinite decimal, or an `OverflowError` of fractions.
+    """
+    of, gap = type(p), abs(p - y)
     match loss:
         case Square():
             return gap * gap
         case Absolute():
             return gap
         case Quantile(tau):
-            return (y - p) * Fraction(tau) if p < y else (p - y) * Fraction(1.0 - tau)
+            return max(of(tau) * (y - p), (1 - of(tau)) * (p - y))
         case Huber(delta):
-            wide = Fraction(delta)
+            wide = of(delta)
             return gap * gap / 2 if gap <= wide else wide * (gap - wide / 2)
         case EpsilonInsensitive(epsilon):
-            return max(gap - Fraction(epsilon), Fraction(0))
-        case Poisson():  # without ln y!, which no difference sees
-            return exp(p) - y * p
+            return max(gap - of(epsilon), of(0))
+        case Poisson():
+            return exp(p) - y * p + log_gamma(y + 1)
         case Cost():
             return p * y
-    return _of_margin(loss, p, y, played)
+    if isinstance(loss, Percentage | SymmetricPercentage | LogWealth | LogScore | BinaryLogScore):
+        return _of_forecast(loss, p, y)
+    return _of_margin(loss, p, y, p if played is None else played)
 
 
-def _of_margin(loss: Any, p: Fraction, y: Fraction, played: Fraction) -> Fraction:
+def _of_margin(loss: Any, p: Number, y: Number, played: Number) -> Number:
+    of = type(p)
     match loss:
         case Hinge(margin):
-            return max(Fraction(margin) - y * p, Fraction(0))
+            return max(of(margin) - y * p, of(0))
         case SquaredHinge():
-            return max(1 - y * p, Fraction(0)) ** 2
+            return max(1 - y * p, of(0)) ** 2
         case Logistic():
             return softplus(-y * p)
         case Affine(within, slope, offset):
-            moved = (Fraction(slope) * q + Fraction(offset) for q in (p, played))
-            return exact_loss(within, next(moved), y, next(moved))
+            moved, own = (of(slope) * q + of(offset) for q in (p, played))
+            return loss_at(within, moved, y, own)
         case OnMistakes(within):
-            return exact_loss(within, p, y, played) if loss.wrong(float(played), float(y)) else Fraction(0)
+            return loss_at(within, p, y, played) if loss.wrong(float(played), float(y)) else of(0)
     raise NotImplementedError(f"{loss} in exact arithmetic")
 
 
-def exact_multi_loss(loss: Any, s: Exact, y: int, played: Exact) -> Fraction:
+def _of_forecast(loss: Any, p: Number, y: Number) -> Number:
+    of, gap = type(p), abs(p - y)
+    match loss:
+        case Percentage():
+            return 100 * gap / abs(y)
+        case SymmetricPercentage():
+            return 200 * gap / (abs(p) + abs(y)) if p or y else of(0)
+        case LogWealth():
+            return _surprise(p)
+        case LogScore():
+            return _surprise(p) if y else of(0)
+    return _surprise(p if y else 1 - p)
+
+
+def _surprise(chance: Number) -> Number:
+    return -log(chance) if chance > 0 else type(chance)(math.inf)
+
+
+def total_loss(loss: Any, p: Sequence[Any], y: Sequence[Any]) -> Fraction:
+    """Σ_k ℓ(p[k], y[k]) over the parts of a forecast."""
+    return sum((loss_at(loss, exact(a), exact(b)) for a, b in zip(p, y, strict=True)), Fraction(0))
+
+
+def multi_loss_at(loss: Any, s: Exact, y: int, played: Exact) -> Fraction:
     """φ(s, y) of many scores; those that were played settle which class the Perceptron took for the highest."""
     match loss:
         case MultiHinge():
@@ -112,49 +208,3 @@ def exact_multi_loss(loss: Any, s: Exact, y: int, played: Exact) -> Fraction:
             top = max(s)
             return top - s[y] + log(sum((exp(v - top) for v in s), Fraction(0)))
     raise NotImplementedError(f"{loss} in exact arithmetic")
-
-
-def points_of(r: random.Random, where: Domain, d: int, theta: Any) -> list[Exact]:
-    """Points that surely lie in a set: towards θ, towards corners, and at random."""
-    ways = [] if theta is None or not all(map(math.isfinite, theta)) else [theta.tolist()]
-    ways += [[r.choice([-1.0, 1.0]) * (j == k) for j in range(d)] for k in range(d)]
-    ways += [[r.gauss(0, 1) for _ in range(d)] for _ in range(6)]
-    shares = [Fraction(1) if k < 1 + d else Fraction(r.random()) for k in range(len(ways))]
-    return [_towards(where, [Fraction(v) for v in way], share) for way, share in zip(ways, shares, strict=True)]
-
-
-def _towards(where: Domain, way: Exact, share: Fraction) -> Exact:
-    """A point of the set in this direction, on its border if `share` is 1."""
-    match where:
-        case L2Ball(radius):
-            return _scaled(way, share * Fraction(radius), 2.0)
-        case L1Ball(radius):
-            top = max(way, key=abs)
-            corner = [Fraction((1 if v > 0 else -1) * (j == way.index(top))) for j, v in enumerate(way)]
-            return _scaled(corner if share == 1 else way, share * Fraction(radius), 1.0)
-        case LqBall(radius, q):
-            return _scaled(way, share * Fraction(radius), q)
-        case Simplex(total):
-            ends: Exact = [Fraction(j == way.index(max(way))) for j in range(len(way))]
-            mixed: Exact = [share * c + (1 - share) / len(way) for c in ends]
-            return [Fraction(total) * v for v in mixed]
-        case Box(low, high):
-            sides = [high if v > 0 else low for v in way]
-            return [Fraction(float(side[j % side.size])) for j, side in enumerate(sides)]
-        case Point(u):
-            return [Fraction(float(v)) for v in u]
-        case Orthant():
-            return [max(v, Fraction(0)) for v in way]
-    return [v * 3 * share for v in way]
-
-
-def _scaled(way: Exact, radius: Fraction, q: float) -> Exact:
-    """The way at a norm ‖·‖_q of at most this radius."""
-    top = max(map(abs, way))
-    if top == 0:
-        return way
-    unit = [v / top for v in way]
-    if q == 1:
-        return [radius * v / sum(map(abs, unit), Fraction(0)) for v in unit]
-    length = sum(float(abs(v)) ** q for v in unit) ** (1 / q) * (1 + 1e-14)
-    return [radius * v / Fraction(length) for v in unit]

@@ -9,12 +9,7 @@ between, compiled in a share of the runs, must leave the same bits.
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
-import tempfile
-import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.exact import Exact, exact_multi_loss, inner, log, points_of, softplus
-from benchmarks.fuzz_certificates import Falsehood, _sparse, require
+from benchmarks.comparators import points_of
+from benchmarks.exact import Exact, inner, log, loss_at, multi_loss_at
+from benchmarks.fuzzing import Falsehood, main, require
 from benchmarks.nasty import Draw, size
+from benchmarks.row_runs import with_zeros
 from lowregret import load, zoo
 from lowregret.auto.classes import DOUBT
 from lowregret.auto.learner import EXPERTS, ORIGIN, PARTITIONS, UNIT
@@ -163,9 +160,7 @@ def mixture_loss(told: Told, i: int) -> Fraction:
 
 
 def exact_loss(told: Told, score: Any, y: Any) -> Fraction:
-    if isinstance(told.learner.loss, Square):
-        return (Fraction(score) - Fraction(y)) ** 2
-    return softplus(-Fraction(y) * Fraction(score))
+    return loss_at(told.learner.loss, Fraction(score), Fraction(y))
 
 
 def near(a: float, b: Any, slack: float) -> bool:
@@ -201,7 +196,7 @@ def check_classes(told: Told, run: Any) -> int:
         w, code, met = Fraction(told.weights[i]), names.index(told.y[i]), len(told.experts[i][0])
         mixed = [Fraction(s) for s in told.scores[i][:met]]
         mixed += [log(doubt / (met + 1))] * (code + 1 - met)
-        mine += w * exact_multi_loss(told.learner.loss, mixed, code, mixed)
+        mine += w * multi_loss_at(told.learner.loss, mixed, code, mixed)
         for k in range(PARTITIONS):
             sums[k] -= w * log(Fraction(told.experts[i][k][code]) if code < met else doubt / (met + 1))
         weight += w
@@ -287,7 +282,7 @@ def check_bits(r: Draw, told: Told, run: Any, again: Any, folder: Path) -> None:
     while at < len(told.y):
         end = min(len(told.y), at + r.choice([1, 2, 5, 40, 300]))
         x = np.array(told.x[at:end]).reshape(-1, features)
-        again.learn(_sparse(x) if thin else x, told.y[at:end], told.weights[at:end])
+        again.learn(with_zeros(x) if thin else x, told.y[at:end], told.weights[at:end])
         if r.random() < 0.3:
             with suppress(LowRegretError):
                 again.learn([[math.nan] * features], told.y[:1], [1.0])
@@ -308,7 +303,7 @@ def check_bits(r: Draw, told: Told, run: Any, again: Any, folder: Path) -> None:
 # ---- one run of each kind -------------------------------------------------------------------------------------------
 
 
-def fuzz_one(r: Draw, folder: Path, shown: list[Any]) -> int:
+def fuzz_auto(r: Draw, folder: Path, shown: list[Any]) -> int:
     """One run, all its figures and certificates; returns how many claims were checked."""
     kind, features = r.choice(["signs", "numbers", "numbers", "classes"]), r.randint(1, 4)
     loss: Any = {"signs": Logistic(), "numbers": Square(), "classes": Softmax()}[kind]
@@ -320,7 +315,7 @@ def fuzz_one(r: Draw, folder: Path, shown: list[Any]) -> int:
         how["delay"] = r.choice([1, 3, 20, 70])
     run, again = (begin(learner, features, **how) for _ in range(2))
     told = Told(learner, how)
-    shown += [learner, how, told]
+    shown += [learner, how]
     x, y, weights = some_rows(r, kind, r.choice([5, 40, 70, 140, 140, 300]), features)
     learn_one_by_one(told, run, x, y, weights)
     claims = check_kept(told, run)
@@ -333,32 +328,5 @@ def fuzz_one(r: Draw, folder: Path, shown: list[Any]) -> int:
     return claims
 
 
-def fuzzed(runs: int, seed: int) -> Iterator[tuple[int, int]]:
-    """The seed and the number of claims checked, of each run; a `Falsehood` tells how to see it again."""
-    with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
-        for k in range(seed, seed + runs):
-            r, shown = Draw(k), list[Any]()
-            try:
-                yield k, fuzz_one(r, Path(folder), shown)
-            except Exception as found:  # a falsehood, a refusal of what should be learnt, or an error of another kind
-                text = "\n".join([f"--seed {k} --runs 1: {type(found).__name__}: {found}", *map(repr, shown[:2])])
-                raise Falsehood(text) from found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    claims, begin_at = 0, time.perf_counter()
-    try:
-        for done, (_, more) in enumerate(fuzzed(options.runs, options.seed), 1):
-            claims += more
-            if done % 50 == 0 or done == options.runs:
-                print(f"{done} runs, {claims} claims in {time.perf_counter() - begin_at:.0f} s", flush=True)
-    except Falsehood as found:
-        sys.exit(f"FALSE {found}")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, [fuzz_auto], 500, refuses=False)

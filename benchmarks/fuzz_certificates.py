@@ -10,26 +10,31 @@ parts of its own; a few learners with other numbers in each run are compiled, an
 
 from __future__ import annotations
 
-import argparse
-import math
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from benchmarks.exact import DIGITS, Exact, exact_loss, exact_multi_loss, inner, points_of
-from benchmarks.nasty import Draw, size, some_eager, some_label, some_lazy, some_learner, some_row, some_set
-from lowregret import load, train, zoo
-from lowregret.certificate import Certificate
-from lowregret.errors import DivergedError, LowRegretError
+from benchmarks.comparators import points_of
+from benchmarks.exact import Exact, inner, multi_loss_at
+from benchmarks.fuzzing import Attack, main, require
+from benchmarks.nasty import Draw, size, some_eager, some_lazy, some_learner, some_row, some_set
+from benchmarks.row_kinds import fuzz_cancelling, fuzz_kernel_mistakes, fuzz_mistakes, fuzz_shared, fuzz_workers
+from benchmarks.row_runs import (
+    Rows,
+    check_bits,
+    check_certificates,
+    check_figures,
+    check_regret,
+    exact_regret,
+    full_row,
+    learn_one_by_one,
+)
+from lowregret import train, zoo
+from lowregret.errors import LowRegretError
 from lowregret.learner.kernel_perceptron import Polynomial
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
@@ -50,150 +55,6 @@ from lowregret.rule import AdaGrad, FreeGrad, FTRLProximal
 from lowregret.run import doubling
 from lowregret.run.begin import begin
 from lowregret.step import Constant
-
-
-class Falsehood(AssertionError):
-    """Something that was shown is not true."""
-
-
-# ---- rows -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Rows:
-    """Rows, labels and weights that were learnt, the scores announced, and the iterates of the rule."""
-
-    x: list[list[float]] = field(default_factory=list)
-    y: list[float] = field(default_factory=list)
-    weights: list[float] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    iterates: list[Any] = field(default_factory=list)
-
-
-def learn_one_by_one(r: Draw, run: Any, learner: Linear, features: int, count: int, late: bool, gaps: bool) -> Rows:
-    """Learn rows, each chosen when the weights are known, with `gaps` without zeros; those refused are left out."""
-    rows, scale = Rows(), r.choice([1.0, size(r), size(r), 10 ** r.uniform(-175, 60)])
-    for _ in range(count):
-        w = np.zeros(run.state.dimension)
-        run.learner.rule.point(run.state, w)
-        x = some_row(r, rows.x, run.point, scale, features)
-        label = some_label(r, learner.loss, float(run.decision_function([x])[0]), scale)
-        weight = 1.0 if late else r.choice([1.0, 1.0, 1.0, 0.0, 0.5, 3.0, 1e-20, 1e12])
-        refused: Any = () if late else LowRegretError  # a late answer may be that of another row
-        with suppress(refused), np.errstate(all="ignore"):
-            run.learn(sparse.csr_array([x]) if gaps else [x], [label], [weight])
-            rows.x.append(x)
-            rows.y.append(label)
-            rows.weights.append(weight)
-            rows.scores.append(float(run.scores[0]))
-            rows.iterates.append(w)
-        if not np.isfinite(run.state.sums).all():  # the weights overflowed, which ends a run
-            raise DivergedError("no more to be learnt")
-    return rows
-
-
-# ---- what must be so ------------------------------------------------------------------------------------------------
-
-
-def exact_regret(learner: Linear, rows: Rows, u: Exact, answered: int) -> Fraction:
-    """Σ c_t(f_t(w_t) − f_t(u)) by the scores that were announced, a mean where the c_t are not 1."""
-    centre = [Fraction(float(v)) for v in learner.centre.w] if learner.centred() else [Fraction(0)] * len(u)
-    fixed, total, importance = [a + b for a, b in zip(u, centre, strict=True)], Fraction(0), Fraction(0)
-    weighted, length = learner.rule.schedule().weighted(), inner(u, u)
-    played = [i for i in range(answered) if rows.weights[i] != 0]
-    for t, i in enumerate(played, 1):
-        p, y, c = Fraction(rows.scores[i]), Fraction(rows.y[i]), Fraction(t + 1 if weighted else 1)
-        theirs = inner([Fraction(v) for v in _full(learner, rows.x[i])], fixed)
-        gap = Fraction(rows.weights[i]) * (exact_loss(learner.loss, p, y, p) - exact_loss(learner.loss, theirs, y, p))
-        if learner.ridge:
-            w = [Fraction(float(v)) for v in rows.iterates[i]]
-            gap += Fraction(learner.ridge) / 2 * (inner(w, w) - length)
-        total, importance = total + c * gap, importance + c
-    return total / max(importance, Fraction(1)) if weighted else total
-
-
-def _full(learner: Any, x: list[float]) -> list[float]:
-    return [*x, learner.bias] if learner.bias > 0 else x
-
-
-def require(holds: bool, what: str) -> None:
-    if not holds:
-        raise Falsehood(what)
-
-
-def check_certificates(found: list[Certificate], regret: Callable[[Exact], Fraction], points: list[Exact]) -> int:
-    """Compare what is proved with the exact regret against these comparators; returns how many claims were made."""
-    worst = max((regret(u) for u in points), default=None)
-    claims = 0
-    for c in found:
-        require(not c.premises_hold or c.holds or math.isnan(c.bound), f"premises hold, and {c} does not")
-        if c.holds and worst is not None and math.isfinite(c.proved):
-            claims += 1
-            if worst > Fraction(c.proved):
-                raise Falsehood(f"the exact regret {float(worst)!r} is above {c.proved!r}: {c}")
-    return claims
-
-
-def check_figures(run: Any, learner: Linear, rows: Rows, blocks: bool) -> None:
-    """Compare loss, weight and mistakes with those of a slow loop."""
-    loss = weight = wrong = 0.0
-    mistakes = 0
-    for p, y, c in zip(rows.scores, rows.y, rows.weights, strict=True):
-        if c != 0:
-            loss, weight = loss + c * learner.loss.at(p, y)[0], weight + c
-            mistakes, wrong = mistakes + learner.loss.wrong(p, y), wrong + c * learner.loss.wrong(p, y)
-    require(run.rounds == sum(c != 0 for c in rows.weights), f"{run.rounds} rounds")
-    same = math.isclose(run.loss, loss, rel_tol=1e-12) if blocks else run.loss == loss
-    require(same, f"the loss is {run.loss!r}, by a slow loop {loss!r}")
-    require(math.isclose(run.weight, weight, rel_tol=1e-12), f"the weight is {run.weight!r}, not {weight!r}")
-    if learner.loss.classifies:
-        require(run.mistakes == mistakes, f"{run.mistakes} mistakes, not {mistakes}")
-        require(math.isclose(run.wrong, wrong, rel_tol=1e-12), f"mistakes weigh {run.wrong!r}, not {wrong!r}")
-
-
-def check_regret(r: Draw, run: Any, learner: Linear, rows: Rows) -> None:
-    """Compare the regret against a fixed u with exact arithmetic, but for rounding."""
-    if not rows.y:
-        return
-    run.learn(np.array(rows.x), rows.y, rows.weights)
-    u = [r.gauss(0, 1) * r.choice([0.0, 1.0, size(r)]) for _ in range(run.state.dimension)]
-    centre = learner.centre.w if learner.centred() else np.zeros(len(u))
-    with suppress(LowRegretError):  # losses of u may be no numbers
-        told = run.regret(np.array(u) + centre, np.array(rows.x), rows.y, rows.weights)
-        if not math.isfinite(told):
-            return
-        rows = replace(rows, scores=run.scores.tolist())
-        fixed = [Fraction(float(a + b)) - Fraction(float(b)) for a, b in zip(u, centre, strict=True)]
-        true = exact_regret(learner, rows, fixed, len(rows.y))
-        slack = 1e-9 * (abs(run.loss) + abs(run.loss - told)) + 10.0 ** (10 - DIGITS)
-        require(abs(Fraction(told) - true) <= Fraction(slack), f"regret({u}) is {told!r}, by more than {slack} not so")
-
-
-def check_bits(r: Draw, run: Any, again: Any, rows: Rows, features: int, folder: Path) -> None:
-    """Learn the same rows in batches, sparse and through files, with refused ones in between: all bits are the same."""
-    at, thin = 0, r.random() < 0.5
-    while at < len(rows.y):
-        end = min(len(rows.y), at + r.choice([1, 2, 5, 20]))
-        x = np.array(rows.x[at:end]).reshape(-1, features)
-        again.learn(_sparse(x) if thin else x, rows.y[at:end], rows.weights[at:end])
-        require(again.scores.tolist() == rows.scores[at:end], f"rows {at} to {end} in one batch have other scores")
-        if r.random() < 0.3:
-            with suppress(LowRegretError):
-                again.learn([[math.nan] * features], [1.0], [1.0])
-        if r.random() < 0.3:
-            again.save(folder / "run")
-            again = load(folder / "run")
-        at = end
-    for name, one, other in zip(run.state._fields, run.state, again.state, strict=True):
-        require(one.tobytes() == other.tobytes(), f"{name} depends on the batches: {one} and {other}")
-    require(repr(run.certificates) == repr(again.certificates), "certificates depend on the batches")
-
-
-def _sparse(x: Any) -> Any:
-    """All entries as a sparse matrix, zeros among them: sums are then made in the same portions."""
-    n, d = x.shape
-    return sparse.csr_matrix((x.ravel(), np.tile(np.arange(d), n), np.arange(0, n * d + 1, d)), shape=(n, d))
-
 
 # ---- one run of each kind -------------------------------------------------------------------------------------------
 
@@ -285,10 +146,10 @@ def fuzz_classes(r: Draw, folder: Path, told: list[Any]) -> int:
     def regret(u: Exact) -> Fraction:
         total = Fraction(0)
         for i in range(len(y) - run.pending):
-            full = [Fraction(v) for v in _full(learner, x[i])]
+            full = [Fraction(v) for v in full_row(learner, x[i])]
             theirs = [inner(full, u[k :: len(names)]) for k in range(len(names))]
             mine, own = [Fraction(v) for v in scores[i]], names.index(y[i])
-            gap = exact_multi_loss(learner.loss, mine, own, mine) - exact_multi_loss(learner.loss, theirs, own, mine)
+            gap = multi_loss_at(learner.loss, mine, own, mine) - multi_loss_at(learner.loss, theirs, own, mine)
             total += Fraction(weights[i]) * gap
         return total
 
@@ -314,43 +175,8 @@ def fuzz_kernel(r: Draw, folder: Path, told: list[Any]) -> int:
     return check_certificates(run.certificates, lambda u: exact_regret(zoo.perceptron(), rows, u, len(rows.y)), points)
 
 
-KINDS: dict[str, Callable[[Draw, Path, list[Any]], int]] = {
-    "linear": fuzz_linear,
-    "classes": fuzz_classes,
-    "kernel": fuzz_kernel,
-    "compiled": fuzz_compiled,
-}
-INTERPRETED = ["linear"] * 6 + ["classes", "kernel"]
-
-
-def fuzzed(runs: int, seed: int, kinds: Sequence[str] = INTERPRETED) -> Iterator[tuple[int, int]]:
-    """The seed and the number of claims checked, of each run; a `Falsehood` tells how to see it again."""
-    with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
-        for k in range(seed, seed + runs):
-            r, told = Draw(k), list[Any]()
-            try:
-                yield k, KINDS[r.choice(kinds)](r, Path(folder), told)
-            except LowRegretError:
-                yield k, 0  # parts that do not fit together
-            except Exception as found:  # a falsehood, or an error that is not the package's own
-                shown = "\n".join([f"--seed {k} --runs 1: {type(found).__name__}: {found}", *map(repr, told)])
-                raise Falsehood(shown) from found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    claims, begin_at = 0, time.perf_counter()
-    try:
-        for done, (_, more) in enumerate(fuzzed(options.runs, options.seed, [*INTERPRETED, "compiled"]), 1):
-            claims += more
-            if done % 200 == 0 or done == options.runs:
-                print(f"{done} runs, {claims} claims in {time.perf_counter() - begin_at:.0f} s", flush=True)
-    except Falsehood as found:
-        sys.exit(f"FALSE {found}")
-
+FURTHER: list[Attack] = [fuzz_mistakes, fuzz_kernel_mistakes, fuzz_shared, fuzz_workers, fuzz_cancelling]
+INTERPRETED: list[Attack] = [*[fuzz_linear] * 6, fuzz_classes, fuzz_kernel, *FURTHER]
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, [*INTERPRETED, fuzz_compiled], 2000)

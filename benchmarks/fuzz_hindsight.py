@@ -32,7 +32,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.many_digits import Exact, exact, loss_at, total
+from benchmarks.exact import Decimals as Exact
+from benchmarks.exact import decimals as exact
+from benchmarks.exact import loss_at, total
 from lowregret.convex.minimise import Solution
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Orthant, Reals, Simplex
 from lowregret.errors import LowRegretError

@@ -41,7 +41,7 @@ STEPPED = slot("stepped")  # Σ η_t ‖z_t‖_*²
 LARGEST = slot("largest")  # max ‖z_t‖_*²
 FIRST_RATE = slot("first_rate")  # η_1
 LAST_RATE = slot("last_rate")  # η of the latest round with a non-zero sub-gradient
-LONGEST = slot("longest")  # max ‖w_t‖₂² (eager, and where past iterates matter)
+LONGEST = slot("longest")  # max ‖w_t‖₂² (eager, of entropies, and where past iterates matter)
 RIDGE = slot("ridge")  # Σ c_t ‖w_t‖₂², kept only with a ridge (eager)
 # What outputs and rules need.
 AVERAGED = slot("averaged")  # Σ of the output's weights times the common factor: see `output.py`

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.experts_games.exact import exact, near
+from benchmarks.exact import exact, near
 from benchmarks.experts_games.mixtures import demand, saved
 from benchmarks.experts_games.tables import Dice, numbers
 from lowregret.experts import ConformalIntervals, Quantiles

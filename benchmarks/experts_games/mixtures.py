@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import lowregret
-from benchmarks.experts_games.exact import exact, near, total_of
+from benchmarks.exact import exact, near, total_loss
 from benchmarks.experts_games.tables import Composition, Dice, composition
 from lowregret.errors import DataError
 from lowregret.experts import (
@@ -64,17 +64,17 @@ class Played:
 
     def own(self, t: int) -> Fraction:
         """ℓ(p_t, y_t)"""
-        return total_of(self.c.loss, self.given[t], self.outcome(t))
+        return total_loss(self.c.loss, self.given[t], self.outcome(t))
 
     def expert(self, t: int, i: int) -> Fraction:
         """ℓ(x_t[i], y_t)"""
-        return total_of(self.c.loss, self.x[t, i], self.outcome(t))
+        return total_loss(self.c.loss, self.x[t, i], self.outcome(t))
 
     def combined(self, t: int, u: list[Fraction]) -> Fraction:
         """The loss of fixed weights, whose sleepers say what the mixture said."""
         said = [self.x[t, i] if self.awake(t, i) else self.given[t] for i in range(len(u))]
         mixed = [sum((a * exact(s[k]) for a, s in zip(u, said, strict=True)), Fraction(0)) for k in range(self.c.parts)]
-        return total_of(self.c.loss, mixed, self.outcome(t))
+        return total_loss(self.c.loss, mixed, self.outcome(t))
 
 
 def mixture_game(dice: Dice, folder: str) -> None:

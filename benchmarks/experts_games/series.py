@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.experts_games.exact import exact, loss_of, near
+from benchmarks.exact import exact, loss_at, near
 from benchmarks.experts_games.mixtures import demand, saved
 from benchmarks.experts_games.tables import Dice, aggregator, loss_of_numbers, numbers
 from lowregret.experts import ExpertMixture, MLPoly, Percentage, SeriesMixture
@@ -167,17 +167,20 @@ def slow_loop(
 
 def check_series(mixture: SeriesMixture, rows: Rows, loss: Loss, given: Any, found: dict[int, float]) -> None:
     """Losses, drift, regrets and certificates of all rows."""
-    own = {t: loss_of(loss, given[t], rows.y[t]) for t in found}
+    own = {t: loss_at(loss, exact(given[t]), exact(rows.y[t])) for t in found}
     size, total = sum(own.values(), Fraction(0)), sum(own.values(), Fraction(0))
     demand(mixture.rounds == len(found), "rounds", mixture.rounds, len(found))
     demand(near(mixture.loss, total, size, len(found)), "loss", mixture.loss, float(total))
-    behind = {t: loss_of(loss, found[t], rows.y[t]) for t in found}
+    behind = {t: loss_at(loss, exact(found[t]), exact(rows.y[t])) for t in found}
     drift = total - sum(behind.values(), Fraction(0))
     fine = near(mixture.drift, drift, size + sum(behind.values(), Fraction(0)), len(found))
     demand(fine, "drift", mixture.drift, float(drift))
     n, groups = rows.x.shape[1], {t: "" if mixture.keys.weighing == "pooled" else str(rows.series[t]) for t in found}
     lead = {
-        (t, i): own[t] - loss_of(loss, rows.x[t, i], rows.y[t]) for t in found for i in range(n) if _awake(rows, t, i)
+        (t, i): own[t] - loss_at(loss, exact(rows.x[t, i]), exact(rows.y[t]))
+        for t in found
+        for i in range(n)
+        if _awake(rows, t, i)
     }
     regrets = [sum((lead[t, i] for t in found if (t, i) in lead), Fraction(0)) for i in range(n)]
     paid = max(

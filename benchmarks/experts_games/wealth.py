@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from benchmarks.experts_games.exact import exact, logarithm, near, remaining
+from benchmarks.exact import exact, log, near
 from benchmarks.experts_games.mixtures import demand, saved
 from benchmarks.experts_games.tables import Dice, aggregator
 from lowregret.experts import ExponentiatedGradient, MixedPortfolio, OnlineNewton, Universal
@@ -77,7 +78,7 @@ def _check_wealth(found: Portfolio, x: Any, used: list[Any]) -> None:
         mu = remaining(w, holdings, found.ledger.cost) if found.ledger.cost else Fraction(1)
         holdings = [v / sum(earned) for v in earned]
         factors.append(mu * sum(earned))
-    logs = [logarithm(factor) for factor in factors]
+    logs = [log(factor) for factor in factors]
     size = sum(map(abs, logs), Fraction(0)) + len(logs)
     demand(near(found.loss, -sum(logs, Fraction(0)), 64 * size, len(logs)), "loss", found.loss, -float(sum(logs)))
     peak = fall = total = Fraction(0)
@@ -97,7 +98,7 @@ def _check_wealth(found: Portfolio, x: Any, used: list[Any]) -> None:
 def _check_regret(dice: Dice, found: Portfolio, x: Any) -> None:
     """−ln wealth against that of fixed weights that pay nothing, whose share of assets not listed is our own."""
     own = [exact(p) for p in found.forecasts]
-    loss = -sum((logarithm(p) for p in own), Fraction(0))
+    loss = -sum((log(p) for p in own), Fraction(0))
     rivals = [*np.eye(x.shape[1]), *dice.arrays.dirichlet(np.ones(x.shape[1]), 3)]
     for c in found.certificates:
         if not c.premises_hold:
@@ -113,7 +114,21 @@ def _check_regret(dice: Dice, found: Portfolio, x: Any) -> None:
                 for row, p in zip(x, own, strict=True)
             ]
             if all(terms):
-                regret = loss + exact(found.ledger.paid) + sum((logarithm(v) for v in terms), Fraction(0))
+                regret = loss + exact(found.ledger.paid) + sum((log(v) for v in terms), Fraction(0))
                 said = min(v for v in (c.linear_regret, c.bound) if v is not None)
                 fine = not math.isfinite(said) or regret <= exact(said) + exact(c.rounding)
                 demand(fine, c.id, "regret", float(regret), "above", said, "rounding", c.rounding)
+
+
+def remaining(weights: Sequence[Any], holdings: Sequence[Any], cost: Any) -> Fraction:
+    """μ with μ + cΣ|μw − h| = 1, by bisection among the places where a term turns."""
+    w, h, c = [exact(v) for v in weights], [exact(v) for v in holdings], exact(cost)
+
+    def rest(mu: Fraction) -> Fraction:
+        return mu - 1 + c * sum((abs(mu * a - b) for a, b in zip(w, h, strict=True)), Fraction(0))
+
+    ends = sorted({Fraction(0), Fraction(1), *(b / a for a, b in zip(w, h, strict=True) if a and 0 < b / a < 1)})
+    for low, high in itertools.pairwise(ends):
+        if rest(low) <= 0 <= rest(high):
+            return low - rest(low) * (high - low) / (rest(high) - rest(low)) if rest(high) != rest(low) else low
+    raise ArithmeticError("no share of wealth remains")

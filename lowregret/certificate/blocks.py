@@ -16,6 +16,7 @@ it is at most R(u)/η + (η/2σ)BTG², √B times as much as row by row if η is
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from lowregret.certificate.certificate import Certificate
@@ -26,7 +27,7 @@ from lowregret.learner.linear import Linear
 from lowregret.loss.verify import MetScores
 from lowregret.rule import MirrorDescent
 from lowregret.rule.mirror_descent import RATE
-from lowregret.state import ENERGY, STEPPED, State
+from lowregret.state import ENERGY, LAST_RATE, PEAK, STEPPED, State
 from lowregret.types import Vector
 
 NAMES = (
@@ -36,7 +37,7 @@ NAMES = (
 )
 SPENT = 0  # Σ η_b N_b² of the blocks before the present one
 SIZE = 1  # N_b of the present block
-DECIDED = 2  # η_b; 0 while θ = 0, where every rate gives w₁, so that the one after the block will do
+DECIDED = 2  # η_b; 0 while θ = 0, where every rate gives w₁, so that the latest will do
 STALE = (
     3  # Σ|ℓ'_t·(p_t − p'_t)|/(B − 1) of probes, p'_t being the score after the rows before t in its block; they fade
 )
@@ -53,8 +54,8 @@ _SPEAK = {theorem.id: theorem for theorem in THEOREMS}
 
 
 def rate_of(ledger: Vector, s: State) -> float:
-    """η_b of the present block, or the rate to come if all are as good."""
-    return ledger[DECIDED] if ledger[DECIDED] > 0.0 else s.sums[RATE]
+    """η_b of the present block; while all are as good, the one that its latest sub-gradient was entered with."""
+    return ledger[DECIDED] if ledger[DECIDED] > 0.0 else s.sums[LAST_RATE]
 
 
 def next_block(ledger: Vector, s: State) -> None:
@@ -69,10 +70,12 @@ def block_certificates(
     learner: Linear, state: State, comparator: Domain, met: MetScores | None, ledger: Vector
 ) -> list[Certificate]:
     """Certificates of a run in blocks, tightest first: LEM-2.5, and LEM-2.20 and DELAY where they speak of the rule."""
-    e = evidence(learner, state, comparator, met)
+    sums = state.sums.copy()
+    sums[PEAK] = math.inf  # nobody knows the longest iterate: Σ‖z_t‖ bounds it
+    e = evidence(learner, state._replace(sums=sums), comparator, met)
     found = [_SPEAK["LEM-2.20"].evaluate(e)] if _SPEAK["LEM-2.20"].applies(learner) else []
     if isinstance(learner.rule, MirrorDescent) and learner.rule.step.falling:
-        sums = state.sums.copy()
+        sums = sums.copy()
         sums[STEPPED] = ledger[SPENT]
         if ledger[SIZE] > 0.0:
             sums[STEPPED] += rate_of(ledger, state) * ledger[SIZE] ** 2

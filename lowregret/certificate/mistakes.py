@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from sys import float_info
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.passive_aggressive import aggressive_certificates, speaks_of
+from lowregret.certificate.rounding import EXTRA
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import EPSILON
 from lowregret.domain import Point, Reals
 from lowregret.errors import DataError, PartError
 from lowregret.learner.linear import Linear, loss_of, score_rows
@@ -23,7 +26,7 @@ from lowregret.mirror import Euclidean, UnnormalisedEntropy
 from lowregret.mirror.entropy import LOCAL, LOWEST
 from lowregret.rows import EVERY, Rows, Sparse
 from lowregret.rule import MirrorDescent
-from lowregret.state import ENERGY, LARGEST, MISTAKES, TOTAL, State
+from lowregret.state import ENERGY, LARGEST, LONGEST, MISTAKES, TOTAL, State
 from lowregret.step import Constant
 from lowregret.types import Vector
 
@@ -40,7 +43,7 @@ def mistake_certificates(
             f, margin = _losses(replace(learner, loss=hinge), x, y, marks, u)
             norm, made = Point(u).reach(2, u.size), int(state.counts[MISTAKES])
             energy, largest = float(state.sums[ENERGY]), math.sqrt(state.sums[LARGEST])
-            found = perceptron_bounds(made, f, norm, energy, largest, margin)
+            found = perceptron_bounds(Told(made, f, norm, energy, largest, margin, norm), y.size, u.size)
             return best_first([*found, *_disjunction(learner, made, x, y, u)])
         case Linear(
             OnMistakes(Affine(Hinge(1.0), 2.0, -1.0) as hinge), MirrorDescent(UnnormalisedEntropy(start), Constant(eta))
@@ -86,7 +89,7 @@ def _disjunction(learner: Linear, made: int, x: Rows, y: Vector, u: Vector) -> l
     where u without its bias is the 0/1 vector w of a disjunction.
     """
     b, w = learner.bias, u[:-1]
-    if not (b > 0 and w.size and np.isin(w, (0.0, 1.0)).all() and np.any(w)):
+    if not (b * b > 0 and w.size and np.isin(w, (0.0, 1.0)).all() and np.any(w)):
         return []
     d, k, of_w = w.size, float(np.sum(w)), np.empty(y.size)
     score_rows(learner.scorer, np.append(w, 0.0), x, EVERY, of_w)
@@ -97,7 +100,8 @@ def _disjunction(learner: Linear, made: int, x: Rows, y: Vector, u: Vector) -> l
     )
     bound = 4 * (d + b * b) * (k + 1 / (4 * b * b))
     told = {"set": Point.name, "radius": math.sqrt(k)}
-    return [mistake_certificate("PERC-OR", "4(d + b²)(k + 1/(4b²))", bound, premises, told, float(made), 0.0)]
+    off = 8 * share_of(y.size, d) * math.sqrt(made + 1) * bound  # as in `Told.worst`
+    return [mistake_certificate("PERC-OR", "4(d + b²)(k + 1/(4b²))", bound, premises, told, float(made), 0.0, off)]
 
 
 def _losses(learner: Linear, x: Rows, y: Vector, marks: Vector, u: Vector) -> tuple[float, float]:
@@ -113,25 +117,82 @@ def _within_unit(x: Rows, bias: float) -> Premise:
     return Premise("x_t ∈ [0,1]^d", low >= 0 and high <= 1, (low, high))
 
 
-def perceptron_bounds(
-    mistakes: int, f: float, norm: float, energy: float, largest: float, margin: float
-) -> list[Certificate]:
-    """PERC-OBS, PERC-ROOT, THM-3.9, PERC-2F, PERC-MARGIN and THM-14.6 (g_t = −y_t x_t on mistakes), tightest first.
+class Told(NamedTuple):
+    """The numbers that bounds of the Perceptron against u are made of, each of them rounded."""
 
-    `norm` is ‖u‖, `energy` Σ_M‖x_t‖², `largest` R = max_{t∈M}‖x_t‖, `margin` the smallest y_t⟨u,x_t⟩ of all; b = R‖u‖.
-    """
-    b = largest * norm
-    separated = Premise("y_t⟨u,x_t⟩ ≥ γ > 0 for all t", margin > 0, margin)
-    rows: list[tuple[str, str, float, tuple[Premise, ...]]] = [
-        ("PERC-OBS", "F(u) + ‖u‖√(Σ_M‖x_t‖²)", f + norm * math.sqrt(energy), ()),
-        ("PERC-ROOT", "F + b²/2 + b√(F + b²/4)", f + b * b / 2 + b * math.sqrt(f + b * b / 4), ()),
-        ("THM-3.9", "F + b√F + b²", f + b * math.sqrt(f) + b * b, ()),
-        ("PERC-2F", "2F + b²", 2 * f + b * b, ()),
-        ("THM-14.6", "F + ‖u‖²/(2η) + (η/2)Σ_M‖x_t‖², η = 1", f + norm * norm / 2 + energy / 2, ()),
-        ("PERC-MARGIN", "(R‖u‖/γ)²", (b / margin) * (b / margin) if margin > 0 else math.inf, (separated,)),
+    made: int  # |M|
+    f: float  # F(u)
+    norm: float  # ‖u‖
+    energy: float  # Σ_M‖x_t‖²
+    largest: float  # R = max_M‖x_t‖
+    margin: float  # the smallest y_t⟨u,x_t⟩ of all
+    size: float  # of the terms of ⟨u,x⟩: Σ|u_j x_j| ≤ size·‖x‖
+
+    def worst(self, rounds: int, d: int) -> Told:
+        """These numbers, each made worse by as much as rounding may have made it better.
+
+        In a mistake y_t⟨w_t,x_t⟩ ≤ 0 but for the rounding of w_t and of the product, so that ‖Σ_M y_t x_t‖² exceeds
+        Σ_M‖x_t‖² by that in all rounds, at most (T + d)ε·2√|M|·Σ_M‖x_t‖²; and squares may vanish.
+        """
+        share, tiny = share_of(rounds, d), 4 * d * float_info.min
+        longer = 1 + 4 * share * math.sqrt(self.made + 1)
+        return Told(
+            self.made,
+            self.f + share * (self.f + self.made + self.size * math.sqrt(self.made) * math.sqrt(self.energy)),
+            math.hypot(self.norm, math.sqrt(share) * self.size),
+            self.energy * longer + self.made * tiny,
+            math.hypot(self.largest * math.sqrt(longer), math.sqrt(tiny)),
+            self.margin - share * self.size * self.largest,
+            self.size,
+        )
+
+    def bounds(self) -> list[float]:
+        """The right-hand sides of `PERCEPTRON`, in their order."""
+        f, norm, energy, margin, b = self.f, self.norm, self.energy, self.margin, self.largest * self.norm
+        return [
+            f + norm * math.sqrt(energy),
+            f + b * b / 2 + b * math.sqrt(f + b * b / 4),
+            f + b * math.sqrt(f) + b * b,
+            2 * f + b * b,
+            f + norm * norm / 2 + energy / 2,
+            (b / margin) * (b / margin) if margin > 0 else math.inf,
+        ]
+
+
+PERCEPTRON = {
+    "PERC-OBS": "F(u) + ‖u‖√(Σ_M‖x_t‖²)",
+    "PERC-ROOT": "F + b²/2 + b√(F + b²/4)",
+    "THM-3.9": "F + b√F + b²",
+    "PERC-2F": "2F + b²",
+    "THM-14.6": "F + ‖u‖²/(2η) + (η/2)Σ_M‖x_t‖², η = 1",
+    "PERC-MARGIN": "(R‖u‖/γ)²",
+}  # b = R‖u‖
+
+
+def share_of(rounds: int, d: int) -> float:
+    """The share of the size of its terms by which a sum over rounds of products of d numbers may be off."""
+    return EPSILON * (rounds + d + EXTRA)
+
+
+def shortfall(bound: float, worst: float) -> float:
+    """By how much a bound may be too small, if at worst it is that."""
+    return max(worst - bound, 0.0) if bound < math.inf else 0.0
+
+
+def perceptron_bounds(told: Told, rounds: int, d: int) -> list[Certificate]:
+    """The bounds of `PERCEPTRON` (THM-14.6 with g_t = −y_t x_t on mistakes), tightest first."""
+    separated = Premise("y_t⟨u,x_t⟩ ≥ γ > 0 for all t", told.margin > 0, told.margin)
+    u = {"set": Point.name, "radius": told.norm}
+    found = [
+        mistake_certificate(
+            *(name, formula, bound, (separated,) if name == "PERC-MARGIN" else (), u, float(told.made), told.f),
+            shortfall(bound, worst),
+        )
+        for (name, formula), bound, worst in zip(
+            PERCEPTRON.items(), told.bounds(), told.worst(rounds, d).bounds(), strict=True
+        )
     ]
-    u = {"set": Point.name, "radius": norm}
-    return best_first([mistake_certificate(*row, u, float(mistakes), f) for row in rows])
+    return best_first(found)
 
 
 def _winnow(state: State, u: Point, f: float, eta: float, start: float, unit: Premise) -> list[Certificate]:
@@ -146,17 +207,33 @@ def _winnow(state: State, u: Point, f: float, eta: float, start: float, unit: Pr
     entropy = start * d + float(np.sum(seen * np.log(seen / (math.e * start))))
     observed = f + entropy / eta + eta * float(state.sums[LOCAL])
     textbook = (f + k * math.log(d) / eta) / (1 - 2 * eta) if eta < 0.5 else math.inf
+    off = _winnow_rounding(state, u, f, eta, start)
     rows: list[tuple[str, str, float, tuple[Premise, ...]]] = [
         ("WIN-OBS", "F + [dλ + Σu ln(u/(eλ))]/η + 4ηΣ_MΣ_i w_t x_t²", observed, (positive, bounded)),
         ("THM-3.10", "(F + k ln d/η)/(1 − 2η)", textbook, (binary, small, even, unit)),
     ]
-    found = best_first([mistake_certificate(*row, u.describe(), float(state.sums[TOTAL]), f) for row in rows])
+    share = [off, off / (1 - 2 * eta) if eta < 0.5 else 0.0]
+    total = float(state.sums[TOTAL])
+    found = best_first(
+        [mistake_certificate(*row, u.describe(), total, f, part) for row, part in zip(rows, share, strict=True)]
+    )
     return [replace(c, measure="surrogate loss", statement=c.statement.replace("≤", "≤ Σf_t(w_t) ≤", 1)) for c in found]
 
 
+def _winnow_rounding(state: State, u: Point, f: float, eta: float, start: float) -> float:
+    """How far sums of losses, of entropies and of Σw_t z_t² may be off: Σ_M|⟨u,z_t⟩| ≤ ‖u‖₁√(|M|Σ‖z_t‖_∞²)."""
+    sums, seen = state.sums, u.u[u.u > 0]
+    slopes = math.sqrt(state.counts[MISTAKES]) * math.sqrt(sums[ENERGY])
+    terms = (math.sqrt(sums[LONGEST]) + u.reach(1, u.u.size)) * slopes if slopes > 0 else 0.0
+    entropy = start * u.u.size + float(np.sum(seen * np.abs(np.log(seen / (math.e * start)))))
+    terms += f + float(sums[TOTAL]) + entropy / eta + eta * float(sums[LOCAL]) + 2 * int(state.counts[MISTAKES])
+    return share_of(state.rounds, u.u.size) * terms
+
+
 def mistake_certificate(
-    name: str, formula: str, bound: float, premises: tuple[Premise, ...], u: dict[str, Any], measured: float, f: float
-) -> Certificate:
+    name: str, formula: str, bound: float, premises: tuple[Premise, ...], u: dict[str, Any], measured: float, f: float,
+    rounding: float,
+) -> Certificate:  # fmt: skip
     """`measured` mistakes are at most `bound`, against u; `f` is F(u)."""
     return Certificate(
         id=name,
@@ -168,4 +245,5 @@ def mistake_certificate(
         measure="mistakes",
         regret=measured,
         details={"F": f},
+        rounding=rounding,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
-from lowregret.certificate.mistakes import best_first, mistake_certificate
+from lowregret.certificate.mistakes import PERCEPTRON, Told, best_first, mistake_certificate, share_of, shortfall
 from lowregret.domain import Point
 from lowregret.types import Vector
 
@@ -28,6 +28,7 @@ class Margins:
     least: Vector
     norm: float
     widest: float
+    dimension: int  # of u
 
     def hinge(self, margin: float) -> Vector:
         """[1 − γ⁻¹min_{ℓ≠y}⟨u,ψ(x,y)−ψ(x,ℓ)⟩]₊ of every row."""
@@ -39,14 +40,24 @@ def class_mistake_bounds(told: Margins, energy: float, largest: float, margin: f
 
     `energy` is Σ_M‖δ_t‖², `largest` R = max_M‖δ_t‖, `margin` γ; b = R‖u‖, F(u) = Σ_M[1 − ⟨u,δ_t⟩]₊.
     """
-    f, b = float(np.sum(np.maximum(1 - told.own, 0.0))), largest * told.norm
-    wide = 2 * float(np.sum(told.hinge(margin))) + (told.norm * told.widest / margin) ** 2
+    made, rounds, d = told.own.size, max(told.least.size, told.own.size), told.dimension
+    f = float(np.sum(np.maximum(1 - told.own, 0.0)))
+    seen = Told(made, f, told.norm, energy, largest, math.inf, told.norm)
+    hinges, across = float(np.sum(told.hinge(margin))), told.norm * told.widest / margin
+    off = 2 * share_of(rounds, d) * (hinges + rounds * (1 + across)) + 8 * share_of(rounds, d) * across * across
+    found = list(zip(seen.bounds()[:2], seen.worst(rounds, d).bounds()[:2], strict=True))
+    wide = 2 * hinges + across * across
     positive = Premise("γ > 0", margin > 0, margin)
     formula = "2Σ_t[1 − γ⁻¹min_{ℓ≠y}⟨u,ψ(x,y)−ψ(x,ℓ)⟩]₊ + ‖u‖²B²/γ²"
-    rows: list[tuple[str, str, float, tuple[Premise, ...]]] = [
-        ("MC-OBS", "F(u) + ‖u‖√(Σ_M‖δ_t‖²)", f + told.norm * math.sqrt(energy), ()),
-        ("PERC-ROOT", "F + b²/2 + b√(F + b²/4)", f + b * b / 2 + b * math.sqrt(f + b * b / 4), ()),
-        ("THM-14.2", formula, wide, (positive,)),
+    rows: list[tuple[str, str, float, float, tuple[Premise, ...]]] = [
+        ("MC-OBS", "F(u) + ‖u‖√(Σ_M‖δ_t‖²)", *found[0], ()),
+        ("PERC-ROOT", PERCEPTRON["PERC-ROOT"], *found[1], ()),
+        ("THM-14.2", formula, wide, wide + off * math.sqrt(made + 1), (positive,)),
     ]
     u = {"set": Point.name, "radius": told.norm}
-    return best_first([mistake_certificate(*row, u, float(told.own.size), f) for row in rows])
+    return best_first(
+        [
+            mistake_certificate(name, words, bound, premises, u, float(made), f, shortfall(bound, worst))
+            for name, words, bound, worst, premises in rows
+        ]
+    )

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from lowregret.compile.numerics import EPSILON
 from lowregret.learner.linear import Linear
-from lowregret.mirror import Entropic, PNorm
+from lowregret.mirror import Entropic, Entropy, PNorm
 from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent
-from lowregret.rule.adagrad import WIDEST, Metric
+from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
 from lowregret.state import COLLAPSE, ENERGY, LARGEST, LINEAR, LONGEST, MASS, PEAK, REFRESH, RIDGE, TOTAL, WEIGHTED
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def rounding(e: Evidence) -> float:
     step = e.learner.rule.schedule()
     heaviest = step.total_importance(e.rounds) - step.total_importance(e.rounds - 1)
     slopes = heaviest * _slopes(e)
-    own = min(_longest(e), _farthest(e)) * slopes
+    own = _size(e) * slopes if slopes > 0 else 0.0
     kept = [TOTAL, WEIGHTED, LINEAR]
     terms = own + _comparator(e) * slopes + sum(abs(float(e.sums[k])) for k in kept) + abs(e.support or 0.0)
     terms += e.learner.ridge * float(e.sums[RIDGE])
@@ -62,19 +62,25 @@ def drift(e: Evidence) -> float:
     """By how much iterates that are not exactly those of the theorem may have cost more than its bound."""
     if e.rounds == 0 or not _is_scaled(e):
         return 0.0
-    own = min(_longest(e), _farthest(e)) * _slopes(e)
+    slopes = _slopes(e)
+    own = _size(e) * slopes if slopes > 0 else 0.0
     return EPSILON * min(e.rounds, REFRESH) / (2 * COLLAPSE) * own
 
 
 def _vanished(e: Evidence) -> float:
     """The most that sub-gradients may have cost whose squares are too small to be numbers: no bound knows of them."""
-    farthest = _comparator(e) + min(_longest(e), _farthest(e))
-    return e.rounds * e.dimension * VANISHING * farthest if farthest < math.inf else 0.0
+    own = _size(e)
+    return e.rounds * e.dimension * VANISHING * (_comparator(e) + (own if own < math.inf else 0.0))
 
 
 def _slopes(e: Evidence) -> float:
     """√(nE) ≥ Σ‖z_t‖_*, without overflow"""
     return math.sqrt(e.rounds) * math.sqrt(float(e.sums[ENERGY]))
+
+
+def _size(e: Evidence) -> float:
+    """The length of the longest iterate, by what is known."""
+    return min(_longest(e), _farthest(e))
 
 
 def _exponent(e: Evidence) -> float:
@@ -101,9 +107,9 @@ def _farthest(e: Evidence) -> float:
         unit = float(e.sums[UNIT]) if isinstance(rule.mirror, PNorm) else 1.0
         peak = e.rate * unit * float(max(e.sums[PEAK], e.sums[MASS])) ** (1 / p)
         return min(led, PAST * peak) if rule.step.constant else led
-    if isinstance(rule, Metric):
+    if isinstance(rule, PerCoordinate):
         return float(e.sums[WIDEST]) * math.sqrt(e.dimension)
-    return 0.0 if _longest(e) == math.inf else math.inf
+    return math.inf if _longest(e) < math.inf or e.sums[LONGEST] > 0 else 0.0
 
 
 def _comparator(e: Evidence) -> float:
@@ -124,4 +130,4 @@ def _is_scaled(e: Evidence) -> bool:
     rule = e.learner.rule
     if not isinstance(rule, MirrorDescent):
         return False
-    return isinstance(rule.mirror, PNorm | Entropic) or (rule.domain.radial() and _longest(e) < math.inf)
+    return isinstance(rule.mirror, PNorm | Entropy) or (rule.domain.radial() and _longest(e) < math.inf)

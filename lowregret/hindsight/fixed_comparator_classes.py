@@ -54,6 +54,7 @@ class ClassesGivenAgain:
             own - others.max(axis=1),
             float(np.linalg.norm(u)),
             float(np.sqrt(2 * call(longest, self.compiled, self.learner, self.x, rows.size))),
+            u.size,
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.compile.numerics import exp
 from lowregret.domain import Domain, Orthant, Point, Simplex
 from lowregret.mirror.base import Mirror
-from lowregret.state import DIMENSION, MASS, WEIGHT, State, slot
+from lowregret.state import DIMENSION, LONGEST, MASS, WEIGHT, State, slot
 from lowregret.types import Index, Vector, cell
 
 OFFSET = slot("offset")  # the common offset of the exponents
@@ -66,6 +66,8 @@ class Entropic(Mirror):
     ) -> float:
         """The dual norm is ‖z‖_∞."""
         change, local, low, high = round_sums
+        length = scale * s.sums[MASS]
+        s.sums[LONGEST] = max(s.sums[LONGEST], length * length)
         s.sums[MASS] += change
         if entries < s.counts[DIMENSION]:  # coordinates outside the row have z = 0
             low, high = min(low, 0.0), max(high, 0.0)

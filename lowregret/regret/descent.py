@@ -98,6 +98,8 @@ def descent_of(
     if not isinstance(rule, ProjectedGradient) or rule.step.weighted() or not rule.step.falling:
         return None
     rates = rates_of(rule.step, sizes, np.ones(sizes.size, bool) if played is None else played)
+    if np.any(np.diff(rates) > 0):  # a user's own, which says otherwise
+        return None
     return DescentTrace(rule.domain, rule.step.constant, rates, sizes, start, longest)
 
 

@@ -14,7 +14,7 @@ from abc import abstractmethod
 import numpy as np
 
 from lowregret.domain import Domain, Reals, Separable
-from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
 from lowregret.state import WEIGHT, State, slot
 from lowregret.types import Cells, Index, Vector, cell
 
@@ -23,7 +23,6 @@ PULL = np.uint64(3)  # Σ(P_t − P_{t−1})·w_t
 
 CURVED = slot("curved")  # Σ_tΣ_j z_t²/P_t
 PULLED = slot("pulled")  # Σ_tΣ_j (P_t − P_{t−1})·w_t²
-WIDEST = slot("widest")  # max |w_t[j]| where z_t[j] was not 0
 GROWN = slot("grown")  # Σ_j (P_T − P_0)
 
 Sums = tuple[float, float, float, float, float]
@@ -102,6 +101,9 @@ class Metric(PerCoordinate):
             grown + gain,
             max(widest, abs(w)),
         )
+
+    def sees_widest(self) -> bool:
+        return True
 
     def fold(self, s: State, round_sums: Sums) -> None:
         _, curved, pulled, grown, widest = round_sums

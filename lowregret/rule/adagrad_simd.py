@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from lowregret.compile.simd import LANES, Eight, larger, largest, load, root, spread, store, total, where
-from lowregret.rule.adagrad import CURVED, GROWN, PULLED, WIDEST, Sums
-from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.rule.adagrad import CURVED, GROWN, PULLED, Sums
+from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
 from lowregret.state import State
 from lowregret.types import Cells, Index
 
@@ -106,6 +106,9 @@ class DiagonalEights(PerCoordinate):
             grown + total(sums[3]),
             max(widest, largest(sums[4])),
         )
+
+    def sees_widest(self) -> bool:
+        return True
 
     def fold(self, s: State, round_sums: Sums) -> None:
         _, curved, pulled, grown, widest = round_sums

@@ -6,14 +6,17 @@ permutes weights. Regret is a sum over coordinates, and so are its bounds.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any
 
 from lowregret.domain import Domain, Reals
 from lowregret.rule.base import Rule
-from lowregret.state import ENERGY, FIRST_RATE, LARGEST, LAST_RATE, LINEAR, ROUNDS, STEPPED, WEIGHT, State
+from lowregret.state import ENERGY, FIRST_RATE, LARGEST, LAST_RATE, LINEAR, ROUNDS, STEPPED, WEIGHT, State, slot
 from lowregret.step import Own, Step
 from lowregret.types import Index, cell
+
+WIDEST = slot("widest")  # max |w_t[j]| where z_t[j] was not 0, or |⟨w_t,z_t⟩|/‖z_t‖₂, at most √d times that
 
 
 class PerCoordinate(Rule):
@@ -58,10 +61,26 @@ class PerCoordinate(Rule):
         """Add the round's running sums to the state."""
 
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
-        self.reckon(s, inner, round_sums[0], 1.0)
+        self.enter(s, inner, round_sums[0])
         self.fold(s, round_sums)
+        if not self.sees_widest():
+            self.measure(s, inner, round_sums[0])
 
     def reckon(self, s: State, inner: float, square: float, eta: float) -> None:
+        self.enter(s, inner, square)
+        self.measure(s, inner, square)
+
+    def sees_widest(self) -> bool:
+        """Whether `fold` keeps the largest weight itself."""
+        return False
+
+    def measure(self, s: State, inner: float, square: float) -> None:
+        """Keep how large weights are as far as sub-gradients show, which is what rounding goes by."""
+        if square > 0.0:
+            s.sums[WIDEST] = max(s.sums[WIDEST], abs(inner) / math.sqrt(square))
+
+    def enter(self, s: State, inner: float, square: float) -> None:
+        """Add a round to the sums that all rules keep."""
         if square > 0.0:
             s.sums[FIRST_RATE] = s.sums[LAST_RATE] = 1.0
         s.sums[LINEAR] += inner

@@ -13,6 +13,7 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.blocks import LAG, LONGEST_LAG, WATCHED
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Rows
+from lowregret.rule.per_coordinate import WIDEST
 from lowregret.run.block_learners import FREE
 from lowregret.run.block_loop import APART, extent
 from lowregret.run.blocks import BlockRun, found_room, number_of_entries
@@ -110,7 +111,8 @@ class FreeRun(BlockRun):
             s.sums[slot] += sum(each.sums[slot] - before.sums[slot] for each in states)
         for slot in (ROUNDS, MISTAKES):
             s.counts[slot] += sum(each.counts[slot] - before.counts[slot] for each in states)
-        s.sums[LARGEST] = max(each.sums[LARGEST] for each in states)
+        for slot in (LARGEST, WIDEST):
+            s.sums[slot] = max(each.sums[slot] for each in states)
         s.sums[FIRST_RATE] = before.sums[FIRST_RATE] or max(each.sums[FIRST_RATE] for each in states)
         s.sums[LAST_RATE] = min((each.sums[LAST_RATE] for each in states if each.sums[LAST_RATE] > 0), default=0.0)
         s.theta[:] = before.theta + own.sum(axis=0)

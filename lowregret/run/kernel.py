@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, Evidence, Premise, evaluate, tightest
-from lowregret.certificate.mistakes import perceptron_bounds
+from lowregret.certificate.mistakes import Told, perceptron_bounds
 from lowregret.certificate.rounding import EXTRA
 from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.altered import is_own
@@ -201,8 +201,8 @@ class KernelRun(Saved):
             raise DataError(f"give all {self.rounds} rows of the run, learnt in one call; got {y.size}")
         coefficients = finite_numbers(alpha, "alpha", x.shape[0])
         of_u = self._scores(self._combination(x, coefficients), x)
-        square = float(coefficients @ of_u)
-        if square < -1e-9 * float(np.abs(coefficients * of_u).sum()):
+        square, size = float(coefficients @ of_u), self._size(x, coefficients)
+        if square < -1e-9 * size * size:
             raise PartError(f"{self.learner.kernel} is not positive semi-definite: αᵀKα = {square:.6g} < 0")
         wrong = y * self.scores <= 0
         if np.count_nonzero(wrong) != self.mistakes:
@@ -210,7 +210,8 @@ class KernelRun(Saved):
         f = float(np.sum(np.maximum(1 - y * of_u, 0.0)[wrong]))
         energy, largest = float(self.support.sums[ENERGY]), math.sqrt(self.support.sums[LARGEST])
         norm, margin = math.sqrt(max(square, 0.0)), float(np.min(y * of_u))
-        return self._trusted(perceptron_bounds(self.mistakes, f, norm, energy, largest, margin))
+        told = Told(self.mistakes, f, norm, energy, largest, margin, size)
+        return self._trusted(perceptron_bounds(told, self.rounds, x.shape[1] + y.size))
 
     def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
         """Bounds on the error of rows yet to come, of a model drawn from the run; independent rows are your word."""
@@ -289,6 +290,16 @@ class KernelRun(Saved):
         for k, i in enumerate(used.tolist()):
             spread_row(x, i, rows[k])
         return Support.of(rows, coefficients[used])
+
+    def _size(self, x: Rows, coefficients: Vector) -> float:
+        """Σ_i|α_i|√K(x_i, x_i), so that |α_i K(x_i, x)| sum up to no more than this times √K(x, x)."""
+        total = 0.0
+        for i in np.flatnonzero(coefficients).tolist():
+            row = np.zeros(self.support.dimension)
+            spread_row(x, i, row)
+            square = call(self.learner.kernel.value, False, row, row)
+            total += abs(float(coefficients[i])) * math.sqrt(max(square, 0.0))
+        return total
 
     def _refuse(self, x: Rows, y: Vector, i: int) -> None:
         """Raise the error that says why row i could not be learnt; the support set is as it was before that row."""

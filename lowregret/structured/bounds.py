@@ -35,7 +35,7 @@ def structured_certificates(
         raise DataError(f"give the {state.rounds} rounds of the run, {made} of them mistakes, learnt in one call")
     norm, widest = float(np.linalg.norm(np.asarray(u, float))), math.sqrt(state.sums[LARGEST])
     gamma = 1.0 if margins is None else best_margin(margins, norm * widest)
-    told = Margins(products[wrong], np.zeros(0) if margins is None else margins, norm, widest)
+    told = Margins(products[wrong], np.zeros(0) if margins is None else margins, norm, widest, np.size(u))
     found = class_mistake_bounds(told, float(state.sums[ENERGY]), widest, gamma)
     return [replace(c, details=c.details | {"γ": gamma}) for c in found if margins is not None or c.id != "THM-14.2"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.exact import Exact, exact_loss, exact_multi_loss, inner
+from benchmarks.exact import Exact, inner, loss_at, multi_loss_at
 from lowregret import train, zoo
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
@@ -35,7 +35,7 @@ def test_two_classes_whose_scores_are_large_and_the_same(loss: MultiLoss) -> Non
     scores = np.array([8 * FAR, 8 * FAR, -16 * FAR])
     own = exactly(scores)
     value = loss.at(scores, 3, 0, 1, slopes)
-    assert value == pytest.approx(float(exact_multi_loss(loss, own, 1, own)), rel=1e-15)
+    assert value == pytest.approx(float(multi_loss_at(loss, own, 1, own)), rel=1e-15)
     assert slopes.tolist() == [0.5, -0.5, 0.0] if isinstance(loss, Softmax) else [1.0, -1.0, 0.0]
 
 
@@ -51,7 +51,7 @@ def test_regret_of_large_scores_that_are_the_same() -> None:
     for x, label, scores in zip(rows, labels, run.scores, strict=True):
         mine, theirs = exactly(scores), [inner(exactly(x), fixed[k::3]) for k in range(3)]
         y = NAMES.index(label)
-        regret += exact_multi_loss(learner.loss, mine, y, mine) - exact_multi_loss(learner.loss, theirs, y, mine)
+        regret += multi_loss_at(learner.loss, mine, y, mine) - multi_loss_at(learner.loss, theirs, y, mine)
     assert float(regret) == 0.875
     assert all(regret <= Fraction(c.proved) for c in run.certificates if c.holds and math.isfinite(c.proved))
 
@@ -74,7 +74,7 @@ def test_scores_that_are_moved_to_a_kink(loss: Affine, p: float, steps: int) -> 
     for _ in range(abs(steps)):
         p = math.nextafter(p, math.copysign(math.inf, steps))
     value, slope = loss.at(p, 1.0)
-    exact = exact_loss(loss, Fraction(p), Fraction(1), Fraction(p))
+    exact = loss_at(loss, Fraction(p), Fraction(1), Fraction(p))
     assert exact == 0 or (slope == -loss.slope and value > 0)
 
 
