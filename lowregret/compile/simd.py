@@ -214,7 +214,7 @@ def _store(context: Any, builder: Any, typed: Any, args: Any) -> Any:
 
 def _place(context: Any, builder: Any, array: Any, args: Any, count: int) -> Any:
     """A pointer to `count` numbers of an array, and how memory there is aligned."""
-    pointer = address(context, builder, array, *args, count=count)
+    pointer = address(context, builder, array, args[0], args[1], count)
     vector = ir.VectorType(context.get_value_type(array.dtype), count)
     return builder.bitcast(pointer, vector.as_pointer()), array.dtype.bitwidth // 8
 

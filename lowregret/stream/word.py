@@ -93,7 +93,7 @@ def _type_word(context: Any) -> Any:
 
 @lower_builtin(word, types.Array, types.uint64)
 def _lower_word(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    pointer = address(context, builder, signature.args[0], *args, count=8)
+    pointer = address(context, builder, signature.args[0], args[0], args[1], 8)
     load = builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()))
     load.align = 1
     return load
