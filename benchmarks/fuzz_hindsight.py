@@ -361,6 +361,8 @@ def attack(seed: int, compiled: bool = False, wide: bool = False) -> tuple[Case,
         )
     except LowRegretError:
         return case, None, math.nan
+    except Exception as error:
+        return case, f"{type(error).__name__}: {error}", math.nan
     if time.monotonic() - begin > LIMIT:
         return case, f"the search took {time.monotonic() - begin:.0f} s", math.nan
     with decimal.localcontext(prec=DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN) as context:
