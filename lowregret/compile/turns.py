@@ -1,12 +1,13 @@
-"""Threads that take turns: while one changes an object, others that would change or save it wait."""
+"""Threads that take turns: while one changes an object, others that would change, save, copy or pickle it wait."""
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from functools import wraps
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from lowregret.compile.signals import Unbroken, let_in
 
@@ -22,7 +23,7 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock, self.seat = threading.RLock(), threading.Lock()  # the seat: of the thread that learns, or waits to
 
     def __enter__(self) -> None:
         while not self._lock.acquire(timeout=PATIENCE):
@@ -33,6 +34,26 @@ class Turns:
 
     def __reduce__(self) -> tuple[type[Turns], tuple[()]]:
         return Turns, ()
+
+
+class Shared:
+    """The base of what threads take turns at: deep copies and pickles wait for their turn, so nothing is half done."""
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = other = type(self).__new__(type(self))
+        with turns_of(self):
+            vars(other).update(copy.deepcopy(vars(self), memo))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy of all there is, for what is pickled is read only when the turn is over."""
+        with turns_of(self):
+            return copy.deepcopy(vars(self))
 
 
 def turns_of(owner: Any) -> Turns:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from lowregret.compile.signals import Unbroken
 from lowregret.compile.turns import Turns, in_turn, turns_of
 from lowregret.experts import AdaHedge, ExpertMixture, Layered
 from lowregret.loss import Cost
+from lowregret.run.linear import LinearRun
+from lowregret.run.pickling import packed, unpacked
 from lowregret.train import train
 
 ROUNDS, THREADS = 30, 4
@@ -72,7 +75,16 @@ def test_threads_that_ask_tell_learn_and_save_one_mixture_leave_it_whole(
     assert lowregret.load(mixture.save(tmp_path / "end")).rounds == mixture.rounds
 
 
-def test_a_run_is_saved_between_batches(tmp_path: Path) -> None:
+WAYS: dict[str, Callable[[LinearRun, Path], LinearRun]] = {
+    "saved": lambda run, path: LinearRun.load(run.save(path)),
+    "copied": lambda run, _: copy.deepcopy(run),
+    "pickled": lambda run, _: cast(LinearRun, pickle.loads(pickle.dumps(run))),
+    "packed": lambda run, _: cast(LinearRun, unpacked(pickle.loads(pickle.dumps(packed(run))), "it")),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_is_saved_copied_and_pickled_between_batches(way: str, tmp_path: Path) -> None:
     x, y = np.ones((400, 3000)), np.ones(400)
     run, done = train(zoo.ogd(Cost(), 1e-9), x[:1], y[:1]), threading.Event()
 
@@ -83,13 +95,20 @@ def test_a_run_is_saved_between_batches(tmp_path: Path) -> None:
         finally:
             done.set()
 
-    def save() -> None:
+    def keep() -> None:
         while not done.is_set():
-            saved = lowregret.load(run.save(tmp_path / "now"))
-            assert saved.rounds % len(x) == 1
-            assert np.array_equal(np.unique(saved.state.theta), [-saved.rounds])
+            kept = WAYS[way](run, tmp_path / "now")
+            assert kept.rounds % len(x) == 1
+            assert np.array_equal(np.unique(kept.state.theta), [-kept.rounds])
+            assert kept.learn(x[:1], y[:1]).rounds % len(x) == 2
 
-    together(learn, save)
+    together(learn, keep)
+
+
+def test_a_shallow_copy_shares_what_it_is_made_of() -> None:
+    run = train(zoo.ogd(Cost(), 1e-9), np.ones((3, 2)), np.ones(3))
+    assert copy.copy(run).state is run.state
+    assert copy.deepcopy(run).state is not run.state
 
 
 class Counter:
