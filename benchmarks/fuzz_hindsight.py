@@ -339,7 +339,7 @@ def falsehood(case: Case, found: Solution, rng: np.random.Generator) -> str | No
         if least < value - gap or not values[k].is_finite() or not least.is_finite():
             break
         best, least = better(o, best, tried[k])
-    if least < value - gap - abs(value) * Decimal("2.3e-16"):
+    if least < value - gap - abs(value) * Decimal("2.3e-16") - TINY:
         low = value - gap
         point = [float(a) for a in best]
         return f"value {found.value!r} − gap {found.gap!r} = {low:.20g}, but {point} loses {least:.20g}"
