@@ -87,3 +87,37 @@ def loss_at(loss: Loss, p: Decimal, y: Decimal) -> Decimal:
 def ln_one_and(e: Decimal) -> Decimal:
     """ln(1 + e), e ≥ 0, where 1 + e may be 1."""
     return e - e * e / 2 if e < Decimal("1e-60") else (1 + e).ln()
+
+
+def slope_and_bend(loss: Loss, p: Decimal, y: Decimal) -> tuple[Decimal, Decimal] | None:
+    """∂ℓ/∂p and ∂²ℓ/∂p² of a loss without kinks; None for others."""
+    one, none = Decimal(1), Decimal(0)
+    match loss:
+        case Logistic():
+            s = 1 / (1 + max(min(y * p, FAR), -FAR).exp())
+            return -y * s, s * (1 - s)
+        case Poisson():
+            mean = max(min(p, FAR), -FAR).exp()
+            return mean - y, mean
+        case Square():
+            return 2 * (p - y), 2 * one
+        case SquaredHinge():
+            return (-2 * y * (1 - y * p), 2 * one) if y * p < 1 else (none, none)
+        case Huber(delta):
+            r, end = p - y, Decimal(delta)
+            return (r, one) if abs(r) <= end else (end.copy_sign(r), none)
+    return None
+
+
+def solved(matrix: list[Exact], right: Exact) -> Exact | None:
+    """The solution of linear equations, by elimination; None if there is no single one."""
+    size, rows = len(right), [[*row, b] for row, b in zip(matrix, right, strict=True)]
+    for i in range(size):
+        top = max(range(i, size), key=lambda k: abs(rows[k][i]))
+        rows[i], rows[top] = rows[top], rows[i]
+        if rows[i][i] == 0:
+            return None
+        for k in range(size):
+            share = rows[k][i] / rows[i][i] if k != i else Decimal(0)
+            rows[k] = [a - share * b for a, b in zip(rows[k], rows[i], strict=True)] if share else rows[k]
+    return [row[size] / row[i] for i, row in enumerate(rows)]
