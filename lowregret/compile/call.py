@@ -15,7 +15,7 @@ def compilable(part: Part) -> bool:
 
     A notebook may have changed what a method does, or a number it reads, since a part was compiled that it still has.
     """
-    part.forget_type()
+    vars(part).pop("_numba_type_", None)  # it is found out anew
     inside = [compilable(value) for value in part.parameters.values() if isinstance(value, Part)]
     return part.compilable and all(inside)
 

@@ -105,7 +105,7 @@ def _texts(thing: Any, mentioned: Iterable[str], seen: set[tuple[int, Iterable[s
 
 def _exact(thing: Any) -> str:
     """A number or a text in full, whatever the `repr` of a class of its own leaves out."""
-    kind = next(kind for kind in _PLAIN if isinstance(thing, kind))
+    kind: Any = next(kind for kind in _PLAIN if isinstance(thing, kind))
     return f"{type(thing).__name__} {thing!r} {'' if kind is np.generic else kind.__repr__(thing)}"
 
 

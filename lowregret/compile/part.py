@@ -132,10 +132,6 @@ class Part(metaclass=Kind):
         key = *reference, *fields, *map(id, fields.values())  # what is found keeps these alive
         return _types.get(key) or _types.setdefault(key, PartType(*reference, fields))
 
-    def forget_type(self) -> None:
-        """Have what this part compiles to found out anew when it is needed next."""
-        vars(self).pop("_numba_type_", None)
-
     def __getstate__(self) -> dict[str, Any]:
         return self.parameters  # not the cached properties: a Numba type does not travel
 
