@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.many_digits import Exact, exact, loss_at, slope_and_bend, solved, total
+from benchmarks.many_digits import Exact, exact, loss_at, newton, total
 from lowregret.convex.minimise import Solution
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Orthant, Reals, Simplex
 from lowregret.errors import LowRegretError
@@ -63,7 +63,7 @@ NEAR = Decimal("1e-15")  # of what is summed: by how much a value may be off, be
 INSIDE = Decimal("1e-12")  # of the set's size: by how much a point may be outside
 TINY = Decimal("1e-300")  # what is no number of doubles
 POINTS, LINES, HALVINGS, CORNERS = 6, 6, 60, 5
-STEPS, SHARES, NARROW = 6, (Decimal(1), Decimal("0.1"), Decimal("1e-3")), 8  # of Newton's method, up to so many columns
+STEPS, NARROW = 6, 8  # of Newton's method, up to so many columns
 
 
 @dataclass(frozen=True)
@@ -190,22 +190,6 @@ class Exactly:
 
     def size(self, u: Exact) -> Decimal:
         return total(map(abs, self.terms(u)))
-
-    def newton(self, u: Exact) -> Exact:
-        """A better point than u by a step of Newton's method, for losses without kinks; u itself if there is none."""
-        d, kappa = len(u), Decimal(self.case.ridge)
-        g, bends = [kappa * a for a in u], [[kappa * (j == k) for k in range(d)] for j in range(d)]
-        for row, y, c in zip(self.rows, self.labels, self.weights, strict=True):
-            found = slope_and_bend(self.case.loss, total(a * u[j] for j, a in row), y)
-            if found is None:
-                return u
-            for j, a in row:
-                g[j] += c * found[0] * a
-                for k, b in row:
-                    bends[j][k] += c * found[1] * a * b
-        step = solved(bends, g)
-        ends = [[a - share * b for a, b in zip(u, step, strict=True)] for share in SHARES] if step else []
-        return min([u, *(within(self.case.domain, end) for end in ends)], key=self.value)
 
 
 # ---- points of a set ------------------------------------------------------------------------------------------------
@@ -357,7 +341,8 @@ def falsehood(case: Case, found: Solution, rng: np.random.Generator) -> str | No
             break
         best, least = better(o, best, tried[k])
     for _ in range(STEPS if len(w) <= NARROW and least.is_finite() else 0):
-        best = o.newton(best)
+        ends = newton(case.loss, (o.rows, o.labels, o.weights), Decimal(case.ridge), best)
+        best = min([best, *(within(case.domain, end) for end in ends)], key=o.value)
     least = o.value(best)
     if least < value - gap - abs(value) * Decimal("2.3e-16") - TINY:
         low = value - gap

@@ -24,6 +24,8 @@ from lowregret.loss import (
 
 Exact = list[Decimal]
 
+SHARES = (Decimal(1), Decimal("0.1"), Decimal("1e-3"))  # of a step of Newton's method that are tried
+
 FAR = Decimal(10**6)  # beyond it powers of e are 0 or without end for all that is compared
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 BERNOULLI = (
@@ -121,3 +123,19 @@ def solved(matrix: list[Exact], right: Exact) -> Exact | None:
             share = rows[k][i] / rows[i][i] if k != i else Decimal(0)
             rows[k] = [a - share * b for a, b in zip(rows[k], rows[i], strict=True)] if share else rows[k]
     return [row[size] / row[i] for i, row in enumerate(rows)]
+
+
+def newton(loss: Loss, data: tuple[Any, Exact, Exact], kappa: Decimal, u: Exact) -> list[Exact]:
+    """Points on the way of a step of Newton's method from u, for losses without kinks: else none."""
+    d = len(u)
+    g, bends = [kappa * a for a in u], [[kappa * (j == k) for k in range(d)] for j in range(d)]
+    for row, y, c in zip(*data, strict=True):
+        found = slope_and_bend(loss, total(a * u[j] for j, a in row), y)
+        if found is None:
+            return []
+        for j, a in row:
+            g[j] += c * found[0] * a
+            for k, b in row:
+                bends[j][k] += c * found[1] * a * b
+    step = solved(bends, g)
+    return [[a - share * b for a, b in zip(u, step, strict=True)] for share in SHARES] if step else []

@@ -131,8 +131,9 @@ def test_what_changes_a_part_later_makes_it_no_such_part() -> None:
 
     assert isinstance(Plainer(), Hinge)
     assert Plainer().dual
-    Plain.at = Weighted.at  # type: ignore[method-assign]
-    for loss in (Plain(), Plainer()):
+    setattr(Plain, "at", Weighted.at)  # noqa: B010
+    losses: list[Any] = [Plain(), Plainer()]
+    for loss in losses:
         assert not isinstance(loss, Hinge)
         assert isinstance(loss, Margin)
         assert not loss.dual
