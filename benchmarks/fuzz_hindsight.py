@@ -8,10 +8,9 @@ Of each answer it is checked, with numbers as they are stored and sums, logarith
 - the point lies in the set,
 - `value` is what the point loses, up to `rounding`, a part of the gap, and 1e-15 of what is summed,
 - no other point loses less than `value` − `gap`: better ones on lines from it, corners of the set, points at random,
-  what an independent solver finds, and steps of Newton's method in many digits,
+  what an independent solver finds, and steps of Newton's method in many digits;
 
-that it came in bounded time, and that a refusal is one of the package's own. The first falsehood ends it, with the seed
-that leads to it again.
+that it came in bounded time, and that a refusal is one of the package's own. A falsehood ends it, with its seed.
 """
 
 from __future__ import annotations
@@ -343,11 +342,9 @@ def falsehood(case: Case, found: Solution, rng: np.random.Generator) -> str | No
     for _ in range(STEPS if len(w) <= NARROW and least.is_finite() else 0):
         ends = newton(case.loss, (o.rows, o.labels, o.weights), Decimal(case.ridge), best)
         best = min([best, *(within(case.domain, end) for end in ends)], key=o.value)
-    least = o.value(best)
+        least = o.value(best)
     if least < value - gap - abs(value) * Decimal("2.3e-16") - TINY:
-        low = value - gap
-        point = [float(a) for a in best]
-        return f"value {found.value!r} − gap {found.gap!r} = {low:.20g}, but {point} loses {least:.20g}"
+        return f"value {found.value!r} − gap {found.gap!r}, but {[float(a) for a in best]} loses {least:.20g}"
     return None
 
 
@@ -388,16 +385,14 @@ def main() -> None:
     gaps, false = [], 0
     for seed in range(arguments.seed, arguments.seed + arguments.runs):
         case, said, gap = attack(seed, arguments.compiled, arguments.wide)
-        gaps.append(gap)
+        gaps, false = [*gaps, gap], false + (said is not None)
         if said is not None:
-            false += 1
             print(f"\nseed {seed}: {case}\n{said}", flush=True)
             if not arguments.go_on:
                 sys.exit(1)
         answered = np.array([g for g in gaps if not math.isnan(g)])
         proven = np.mean(answered <= 1e-3) if answered.size else 0.0
         print(f"\r{len(gaps)} cases, {answered.size} answered, {proven:.0%} of them to 1e-3", end="", flush=True)
-    print()
     sys.exit(1 if false else 0)
 
 
