@@ -341,8 +341,9 @@ def falsehood(case: Case, found: Solution, rng: np.random.Generator) -> str | No
         best, least = better(o, best, tried[k])
     for _ in range(STEPS if len(w) <= NARROW and least.is_finite() else 0):
         ends = newton(case.loss, (o.rows, o.labels, o.weights), Decimal(case.ridge), best)
-        best = min([best, *(within(case.domain, end) for end in ends)], key=o.value)
-        least = o.value(best)
+        least, best = min(
+            ((o.value(v), v) for v in [best, *(within(case.domain, end) for end in ends)]), key=lambda f: f[0]
+        )
     if least < value - gap - abs(value) * Decimal("2.3e-16") - TINY:
         return f"value {found.value!r} − gap {found.gap!r}, but {[float(a) for a in best]} loses {least:.20g}"
     return None
@@ -365,8 +366,8 @@ def attack(seed: int, compiled: bool = False, wide: bool = False) -> tuple[Case,
         return case, None, math.nan
     except Exception as error:
         return case, f"{type(error).__name__}: {error}", math.nan
-    if time.monotonic() - begin > LIMIT:
-        return case, f"the search took {time.monotonic() - begin:.0f} s", math.nan
+    if (took := time.monotonic() - begin) > LIMIT:
+        return case, f"the search took {took:.0f} s", math.nan
     with decimal.localcontext(prec=DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN) as context:
         context.traps[decimal.Overflow] = context.traps[decimal.Underflow] = False
         context.traps[decimal.InvalidOperation] = False
@@ -375,7 +376,7 @@ def attack(seed: int, compiled: bool = False, wide: bool = False) -> tuple[Case,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0, help="the first; each case has one of its own")
     parser.add_argument("--wide", action="store_true", help="more columns than Newton's method takes")
@@ -385,15 +386,16 @@ def main() -> None:
     gaps, false = [], 0
     for seed in range(arguments.seed, arguments.seed + arguments.runs):
         case, said, gap = attack(seed, arguments.compiled, arguments.wide)
-        gaps, false = [*gaps, gap], false + (said is not None)
+        gaps.append(gap)
         if said is not None:
+            false += 1
             print(f"\nseed {seed}: {case}\n{said}", flush=True)
-            if not arguments.go_on:
-                sys.exit(1)
+        if said is not None and not arguments.go_on:
+            break
         answered = np.array([g for g in gaps if not math.isnan(g)])
         proven = np.mean(answered <= 1e-3) if answered.size else 0.0
         print(f"\r{len(gaps)} cases, {answered.size} answered, {proven:.0%} of them to 1e-3", end="", flush=True)
-    sys.exit(1 if false else 0)
+    sys.exit(false > 0)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,12 @@ def test_questions_wait_for_the_rows_at_hand() -> None:
 
 def test_a_question_in_a_thread_waits_for_the_turn_of_another() -> None:
     run, told = train(zoo.ogd(Cost(), 1e-9), np.ones((3, 2)), np.ones(3)), threading.Event()
-    thread = threading.Thread(target=lambda: (run.weights, told.set()))
+
+    def ask() -> None:
+        assert run.weights.size == 2
+        told.set()
+
+    thread = threading.Thread(target=ask)
     with turns_of(run):
         assert run.weights.size == 2  # its own thread need not
         thread.start()
