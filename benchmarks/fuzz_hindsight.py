@@ -8,8 +8,7 @@ Of each answer it is checked, with numbers as they are stored and sums, logarith
 - the point lies in the set,
 - `value` is what the point loses, up to `rounding`, a part of the gap, and 1e-15 of what is summed,
 - no other point loses less than `value` − `gap`: better ones on lines from it, corners of the set, points at random,
-  what an independent solver finds, and steps of Newton's method in many digits;
-
+  what an independent solver finds, and steps of Newton's method in many digits,
 that it came in bounded time, and that a refusal is one of the package's own. A falsehood ends it, with its seed.
 """
 
