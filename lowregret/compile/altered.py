@@ -32,21 +32,34 @@ class Kind(ABCMeta):
         """`isinstance`, by bases alone: parts have no others, and theorems ask often."""
         return type.__instancecheck__(cls, instance) and cls not in getattr(type(instance), "alters", ())
 
+    def __setattr__(cls, name: str, value: Any) -> None:
+        """Set what may change a class that is there already, as reloading a module does: it is settled anew."""
+        super().__setattr__(name, value)
+        if "alters" in vars(cls) and not (name.startswith("_abc_") or _is_dunder(name)):
+            _settle_again(cls)
+
 
 def settle_facts(cls: Any, root: type) -> None:
     """Note which of the package's classes a user's class alters, and take from it what is only known of its bases."""
-    cls.alters = frozenset()
+    type.__setattr__(cls, "alters", frozenset())
     if is_ours(cls.__module__):
         return
     line = cls.__mro__
     finished = [k for k, c in enumerate(line) if k and _is_finished(c, line[:k], root)]
     changed = [k for k in finished if any(_changes(c, line[k]) for c in line[:k] if _is_foreign(c, line[k]))]
-    cls.alters = frozenset(line[k] for k in changed if is_ours(line[k].__module__))
+    type.__setattr__(cls, "alters", frozenset(line[k] for k in changed if is_ours(line[k].__module__)))
     if changed and changed[0] == finished[0]:
         own = {name for c in line[: finished[0]] for name in (*vars(c), *vars(c).get("__annotations__", ()))}
         for name, unknown in cls.facts.items():
             if name not in own:
-                setattr(cls, name, unknown)
+                type.__setattr__(cls, name, unknown)
+
+
+def _settle_again(cls: Any) -> None:
+    """Settle a class that was changed, and those that inherit from it."""
+    settle_facts(cls, next(c for c in reversed(cls.__mro__) if isinstance(c, Kind)))
+    for inheriting in cls.__subclasses__():
+        _settle_again(inheriting)
 
 
 def is_own(part: Any) -> bool:
@@ -74,5 +87,9 @@ def _changes(c: type, base: type) -> bool:
     return any(
         hasattr(base, name) and not (name in SHOWN or (name in parameters and not hasattr(value, "__get__")))
         for name, value in vars(c).items()
-        if not (name.startswith("_abc_") or (name.startswith("__") and name.endswith("__")))
+        if not (name.startswith("_abc_") or _is_dunder(name))
     )
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")

@@ -23,7 +23,7 @@ import numpy as np
 
 FIXED_PACKAGES = {"numpy", "scipy", "numba", "llvmlite"}
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), Enum, np.generic, np.dtype)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic, np.dtype)
 
 
 def is_ours(module: str) -> bool:
@@ -55,7 +55,15 @@ def digest(code: type | FunctionType) -> str:
 
 def _is_stamped(thing: FunctionType | type) -> bool:
     """Whether the package's sources alone determine `thing`, which is not so for what it makes in a function."""
-    return is_ours(thing.__module__ or "") and "<locals>" not in thing.__qualname__
+    module, name = _home(thing)
+    return is_ours(module) and "<locals>" not in name
+
+
+def _home(thing: FunctionType | type) -> tuple[str, str]:
+    """The module in which `thing` was written and its name there; `functools.wraps` gives functions those of others."""
+    if isinstance(thing, FunctionType):
+        return thing.__globals__.get("__name__") or "", thing.__code__.co_qualname
+    return thing.__module__ or "", thing.__qualname__
 
 
 def names(code: CodeType) -> list[str]:
@@ -75,12 +83,14 @@ def _texts(thing: Any, mentioned: Iterable[str], seen: set[tuple[int, Iterable[s
     elif hasattr(thing, "py_func"):  # compiled by Numba
         yield repr(getattr(thing, "targetoptions", ""))
         yield from _texts(thing.py_func, mentioned, seen)
+    elif isinstance(thing, Enum):
+        yield from _texts((type(thing).__name__, thing.name, thing.value), mentioned, seen)
     elif isinstance(thing, _PLAIN):
-        yield repr(thing)
+        yield _exact(thing)
     elif isinstance(thing, np.ndarray):
         yield f"{thing.dtype}{thing.shape}{hashlib.sha256(thing.tobytes()).hexdigest()}"
     elif isinstance(thing, (tuple, list)):
-        yield f"{type(thing).__name__} of {len(thing)}"
+        yield f"{type(thing).__name__} of {len(thing)} {getattr(thing, '_fields', '')}"
         for item in thing:
             yield from _texts(item, mentioned, seen)
     elif isinstance(thing, (set, frozenset)):
@@ -89,6 +99,14 @@ def _texts(thing: Any, mentioned: Iterable[str], seen: set[tuple[int, Iterable[s
         yield from _texts(list(thing.items()), mentioned, seen)
     else:
         yield f"{type(thing).__module__}.{type(thing).__qualname__}"
+        if callable(thing):  # a function of `math` or NumPy, under whatever name
+            yield f"{getattr(thing, '__module__', '')} {thing!r}"
+
+
+def _exact(thing: Any) -> str:
+    """A number or a text in full, whatever the `repr` of a class of its own leaves out."""
+    kind: Any = next(kind for kind in _PLAIN if isinstance(thing, kind))
+    return f"{type(thing).__name__} {thing!r} {'' if kind is np.generic else kind.__repr__(thing)}"
 
 
 def _is_fixed(thing: FunctionType | type | ModuleType) -> bool:
@@ -96,7 +114,7 @@ def _is_fixed(thing: FunctionType | type | ModuleType) -> bool:
     if isinstance(thing, ModuleType):
         name, stamped = thing.__name__, is_ours(thing.__name__)
     else:
-        name, stamped = thing.__module__ or "", _is_stamped(thing)
+        name, stamped = _home(thing)[0], _is_stamped(thing)
     if stamped or name.partition(".")[0] in FIXED_PACKAGES or name in sys.builtin_module_names:
         return True
     file = getattr(sys.modules.get(name), "__file__", None) or ""

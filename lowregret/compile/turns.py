@@ -1,12 +1,13 @@
-"""Threads that take turns: while one changes an object, others that would change or save it wait."""
+"""Threads that take turns: while one changes an object, others that would change, save, copy or pickle it wait."""
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable
 from functools import wraps
-from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from types import FunctionType, TracebackType
+from typing import Any, ParamSpec, Self, TypeVar
 
 from lowregret.compile.signals import Unbroken, let_in
 
@@ -22,7 +23,7 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock, self.seat = threading.RLock(), threading.Lock()  # the seat: of the thread that learns, or waits to
 
     def __enter__(self) -> None:
         while not self._lock.acquire(timeout=PATIENCE):
@@ -35,10 +36,41 @@ class Turns:
         return Turns, ()
 
 
+ASKED = {
+    *("decision_function", "weights", "importance", "kept", "predictor", "certificate", "certificates", "__str__"),
+    *("fixed_certificate", "forest_certificate", "linear_regret", "trace", "risk", "risks"),
+}  # methods and properties that read what learning moves: arrays grow where they lie
+
+
+class Shared:
+    """The base of what threads take turns at: questions, deep copies and pickles wait, so nothing is half done."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ASKED & vars(cls).keys():
+            setattr(cls, name, _waiting(vars(cls)[name]))
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = other = type(self).__new__(type(self))
+        with turns_of(self):
+            vars(other).update(copy.deepcopy(vars(self), memo))
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy of all there is, for what is pickled is read only when the turn is over."""
+        with turns_of(self):
+            return copy.deepcopy(vars(self))
+
+
 def turns_of(owner: Any) -> Turns:
     """The turns that threads take at an object."""
-    found: Turns = vars(owner).setdefault("_turns", Turns())
-    return found
+    found: Turns | None = vars(owner).get("_turns")
+    return found or vars(owner).setdefault("_turns", Turns())
 
 
 def in_turn(method: Callable[P, R]) -> Callable[P, R]:
@@ -50,3 +82,18 @@ def in_turn(method: Callable[P, R]) -> Callable[P, R]:
             return method(*args, **options)
 
     return held
+
+
+def _waiting(member: Any) -> Any:
+    """A method or property that waits while another thread changes the object; anything else as it is."""
+    if isinstance(member, property):
+        return property(_waiting(member.fget), member.fset, member.fdel, member.__doc__)
+    if not isinstance(member, FunctionType):
+        return member
+
+    @wraps(member)
+    def asked(self: Any, *args: Any, **options: Any) -> Any:
+        with turns_of(self):
+            return member(self, *args, **options)
+
+    return asked

@@ -22,6 +22,7 @@ from lowregret.loss import Loss
 from lowregret.types import Vector
 
 ROUNDING = 1e-15  # of a sum, times the root of the number of terms: by how much it may be off, relative to their sizes
+LEAST = 1e-290  # below it a square has lost digits
 
 
 class Convex(Part):
@@ -286,8 +287,11 @@ class Sum:
         return folded + sum(f.value(w.copy()) for f in self.rest)
 
     def _curved(self, w: Vector) -> float:
-        """(sigma/2)‖w‖², 0 of a flat sum however long w is."""
-        return self.sigma / 2 * float(w @ w) if self.sigma > 0 else 0.0
+        """(sigma/2)‖w‖², 0 of a flat sum however long w is; ‖w‖² alone may be too small or too large for a number."""
+        square = float(w @ w)
+        if self.sigma == 0 or LEAST < square < math.inf:
+            return self.sigma / 2 * square if self.sigma > 0 else 0.0
+        return self.sigma * norm(w) / 2 * norm(w)
 
     def blur(self, w: Vector) -> float:
         """By how much `value` may be off at w."""
@@ -301,7 +305,7 @@ class Sum:
         The sum is known up to ⟨e, w⟩: its minimiser is ‖e‖/σ away at most, which costs ‖e‖²/σ. Projecting rounds w.
         """
         off = self._rounding * norm(self.spread + self.sigma * np.abs(w))
-        return off * off / self.sigma + (norm(self.sigma * w + self.linear) + off) * ROUNDING * norm(w)
+        return off / self.sigma * off + (norm(self.sigma * w + self.linear) + off) * ROUNDING * norm(w)
 
     @property
     def _rounding(self) -> float:

@@ -144,6 +144,7 @@ def best_fixed(
     held = gather_rows(learner.loss, rows, learner.bias) if known else None
     if held is None:
         found = by_passes(learner, comparator, rows, start, kappa, compiled, tolerance, report, until)
+        require_number(learner.loss, found.value)
     else:
         found = solve(Objective(learner.loss, *held, comparator, kappa, compiled, until), tolerance, report)
     return found if convex_on(learner, comparator, rows, found.w) else found._replace(gap=math.inf)
@@ -175,6 +176,15 @@ def require_answer(loss: Loss, comparator: Domain) -> None:
         )
 
 
+def require_number(loss: Loss, value: float) -> None:
+    """Refuse the best of all points that were tried if its loss is no number."""
+    if not math.isfinite(value):
+        raise PartError(
+            f"{type(loss).__name__} is not finite at any point that was tried: no row may rule out all of them, nor "
+            "be so large that its loss overflows (scale the features or the labels)"
+        )
+
+
 def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
     """Minimise by the method that suits the loss, the set and the size."""
     if isinstance(o.loss, Cost):
@@ -182,11 +192,7 @@ def solve(o: Objective, tolerance: float, report: Report = silent) -> Solution:
     with np.errstate(all="ignore"):  # of points far out, which are then not taken
         scaled, k, j = in_units(o)
         best = out_of_units(o, _search(scaled, tolerance, report, math.ldexp(1.0, -j)), k, j)
-    if math.isinf(best.value):
-        raise PartError(
-            f"{type(o.loss).__name__} is not finite at any point that was tried: no row may rule out all of them, nor "
-            "be so large that its loss overflows (scale the features or the labels)"
-        )
+    require_number(o.loss, best.value)
     with np.errstate(all="ignore"):
         hidden = o.hidden(best.point, o.scores(best.point))
     hidden = hidden if hidden < math.inf else math.inf  # nor is what is not a number known

@@ -153,10 +153,10 @@ def rounded(o: Objective, best: Incumbent, tolerance: float, report: Report) -> 
     """Improve `best` in an L2 ball, or with κ > 0 on all of R^d, where other methods ended early.
 
     The minimiser in a ball of radius B is that of F + (λ/2)‖u‖² on all of R^d for some λ ≥ 0, which is looked for by
-    halving, and on all of R^d it lies in a box: its length is √(2F(0)/κ) at most.
+    halving, and on all of R^d it lies in a box: its length is √(2F(0)/κ) at most, for losses of 0 or more.
     """
     least, most = 0.0, o.steepest / o.radius
-    size = o.radius if o.radius < math.inf else 2 * math.sqrt(best.value / o.kappa)
+    size = o.radius if o.radius < math.inf else 2 * math.sqrt(max(best.value, 0.0) / o.kappa)
     if not (0 < size < math.inf and is_corner(replace(o, domain=Box(-size, size)))):
         return
     lam = 0.0

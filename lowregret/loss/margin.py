@@ -97,7 +97,10 @@ class Logistic(Falling):
     def conjugate(self, a: float, y: float) -> float:
         """s·ln s + (1 − s)·ln(1 − s) for s = −y·a ∈ [0, 1]"""
         s = -y * a
-        return xlogx(s) + xlogx(1.0 - s) if 0.0 <= s <= 1.0 else math.inf
+        if not 0.0 <= s <= 1.0:
+            return math.inf
+        rest = xlogx(1.0 - s) if s >= 0.5 else (1.0 - s) * math.log1p(-s)  # 1 − s rounds where s is small
+        return xlogx(s) + rest
 
     def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
         s = logistic(-logit_root(y * p, mu))

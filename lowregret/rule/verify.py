@@ -17,6 +17,7 @@ from lowregret.types import Vector
 PREMISE = "the rule keeps Σz_t, Σ⟨w_t,z_t⟩ and ‖w_t‖, and its iterates lie in its set"
 RATES = "rates of the step never grow, and stay as they are if it says so"
 TRIED = 24  # rounds
+SHARES = (1.0, 0.1, 1e-3, 0.0)  # of the energy of a round: sub-gradients, and losses, that rates are tried with
 FEW = 3  # coordinates, where the rule is made for any number
 
 
@@ -102,11 +103,10 @@ def growth(step: Step, sums: Vector, rounds: int) -> str | None:
         if not (at_most(last, mean) and at_most(mean, first)):
             return f"the first rate was {first:.6g}, the last {last:.6g}, and {mean:.6g} on average"
     after = np.unique(np.concatenate([np.arange(16), np.geomspace(16, max(2 * rounds, 17), 64).astype(int)])).tolist()
-    s = State.zeros(1, 1, False)
-    s.sums[LOSS], before = 1.0, np.inf
-    for t in after:
-        s.counts[ROUNDS], s.sums[ENERGY] = t, t * (energy / max(rounds, 1) or 1.0)
-        rate = step.rate(s, 0.0)
+    s, each, before = State.zeros(1, 1, False), energy / max(rounds, 1) or 1.0, np.inf
+    for k, t in enumerate(after):
+        s.counts[ROUNDS], s.sums[ENERGY], s.sums[LOSS] = t, t * each, SHARES[k % 3]
+        rate = step.rate(s, SHARES[k % 4] * each)
         if not (rate > 0 and at_most(rate, before)) or (step.constant and t and rate != before):
             return f"the rate is {rate:.6g} after {t} rounds, and {before:.6g} before"
         before = rate

@@ -94,7 +94,7 @@ class RowRun(CarefulRun, Patient, Scoring):
         self.scores: Vector = np.empty(0)  # of the latest batch, each made before its row was learnt
         self.learnt = NOTHING  # of the latest batch
         self.record = record or RunRecord()  # what proofs follow from
-        self._steps, self._reached, self._seat = Steps(), 0, [None]  # the row of the batch that is learnt next
+        self._steps, self._reached = Steps(), 0  # the row of the batch that is learnt next
         self._unjudged = 0, 0  # row from which the frozen model is judged next, and the rounds before it
 
     # ---- learning ------------------------------------------------------------------------------------------------

@@ -30,21 +30,18 @@ class CarefulRun(ProvedRun):
     """The base of runs that learn rows in a compiled loop: no row is learnt that makes numbers overflow."""
 
     slots: Waiting  # rows of the batch at hand whose answers come late
-    _seat: list[None]  # taken by the thread that learns rows
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Learn while no other thread does; raises a `PartError` if one is at it, and waits while one saves the run."""
+        turns = turns_of(self)
+        if not turns.seat.acquire(blocking=False):
+            raise PartError("another thread is learning with this run: let one learn at a time, or give each a run")
         try:
-            self._seat.pop()
-        except IndexError:
-            told = "another thread is learning with this run: let one learn at a time, or give each a run"
-            raise PartError(told) from None
-        try:
-            with turns_of(self):
+            with turns:
                 yield
         finally:
-            self._seat.append(None)
+            turns.seat.release()
 
     @abstractmethod
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowregret.compile.turns import turns_of
 from lowregret.run.base import RowRun
 from lowregret.store.file import Arrays
 
@@ -20,7 +22,10 @@ class Packed(NamedTuple):
 
 def packed(value: Any) -> Any:
     """The `Packed` form of a run, which stands for it in a pickle; any other value unchanged."""
-    return Packed(type(value), *value.to_file()) if isinstance(value, RowRun) else value
+    if not isinstance(value, RowRun):
+        return value
+    with turns_of(value):
+        return Packed(type(value), *copy.deepcopy(value.to_file()))  # it is read when the turn is over
 
 
 def unpacked(value: Any, path: str) -> Any:

@@ -20,7 +20,7 @@ from typing import IO, Any, ClassVar, Self
 import numpy as np
 
 from lowregret.compile.memory import free_memory, physical_memory, roomy
-from lowregret.compile.turns import turns_of
+from lowregret.compile.turns import Shared, turns_of
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
 from lowregret.store.migrate import OLDEST, migrated
@@ -90,7 +90,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
         return str(_header(file, path)["kind"])
 
 
-class Saved(Brief, ABC):
+class Saved(Brief, Shared, ABC):
     """The base of everything that can be written to a file and read again; each subclass has its own kind of file."""
 
     kind: ClassVar[str]

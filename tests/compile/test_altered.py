@@ -122,6 +122,24 @@ def test_what_changes_nothing_stays_what_it_is() -> None:
     assert Wide().error_per_loss == 0.5
 
 
+def test_what_changes_a_part_later_makes_it_no_such_part() -> None:
+    class Plain(Hinge):
+        """Nothing is changed, yet."""
+
+    class Plainer(Plain):
+        """Nor here."""
+
+    assert isinstance(Plainer(), Hinge)
+    assert Plainer().dual
+    setattr(Plain, "at", Weighted.at)  # noqa: B010
+    losses: list[Any] = [Plain(), Plainer()]
+    for loss in losses:
+        assert not isinstance(loss, Hinge)
+        assert isinstance(loss, Margin)
+        assert not loss.dual
+        assert math.isinf(loss.lipschitz)
+
+
 def test_facts_are_not_inherited_but_declared() -> None:
     loss = Weighted()
     assert (loss.lipschitz, loss.curvature, loss.smoothness) == (math.inf, 0.0, math.inf)

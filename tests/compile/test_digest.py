@@ -30,9 +30,10 @@ def forgotten(x):
 """
 
 SOURCE = """
+import functools
 import math
 from collections import namedtuple
-from enum import Enum
+from enum import Enum, IntEnum
 
 import numpy as np
 from numba import njit
@@ -46,9 +47,30 @@ SMALL = np.float32(0.5)
 TABLE = np.array([1.0, 2.0])
 PAIR = (1.0, (2, 3))
 Two = namedtuple("Two", "a b")
+Ends = namedtuple("Ends", "low high")
+ENDS = Ends(1.0, 2.0)
+squash, bend = math.tanh, np.cosh
 
 class Colour(Enum):
     RED = 1
+
+class Hidden(IntEnum):
+    LEVEL = 7
+
+    def __repr__(self):
+        return "Hidden.LEVEL"
+
+LEVEL = Hidden.LEVEL
+
+class Money(float):
+    def __repr__(self):
+        return f"${float(self):.1f}"
+
+PRICE = Money(0.11)
+
+@functools.wraps(math.exp)
+def careful(x):
+    return math.exp(min(x, 700.0))
 
 def plain(x, power=2):
     # a remark
@@ -77,7 +99,12 @@ class Mine(Base):
         r = plain(p - y) + quick(PAIR[1][0]) + Two(a=1, b=2).a + Colour.RED.value
         if y in {1.0, 2.0, 3.0}:
             r = twice(r) + helpers_of_mine.sharp(r) + deepest(r)
+        r += squash(p) + bend(p) + ENDS.low + LEVEL + PRICE + careful(p)
         return self.shape(r), math.sqrt(abs(r))
+
+    @functools.wraps(Loss.wrong)
+    def wrong(self, p, y):
+        return p * y < 0.25
 
     @property
     def lipschitz(self):
@@ -104,6 +131,14 @@ CHANGES = [
     ('"a b"', '"b a"'),
     ("RED = 1", "RED = 2"),
     ("math.sqrt", "math.exp"),
+    ('"low high"', '"high low"'),
+    ("math.tanh", "math.atan"),
+    ("math.tanh", "np.tanh"),
+    ("np.cosh", "np.sinh"),
+    ("LEVEL = 7", "LEVEL = 8"),
+    ("Money(0.11)", "Money(0.12)"),
+    ("700.0", "70.0"),
+    ("p * y < 0.25", "p * y < 0.5"),
 ]
 HELPER_CHANGES = [("DEEP = 5.0", "DEEP = 6.0"), ("+ 1.0", "+ 2.0"), ("x * DEEP", "x - DEEP")]
 NO_CHANGES = [

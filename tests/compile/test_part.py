@@ -29,6 +29,7 @@ from lowregret.mirror import Euclidean
 from lowregret.rows import Dense, Rows
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Constant, WeightedInverseTime
+from lowregret.train import train
 
 OFFSET = 0.25
 
@@ -410,3 +411,26 @@ def test_a_redefined_constant_or_helper_is_seen_by_the_next_part(monkeypatch: py
     assert value_of(Curve(1.0), 1.0) == interpreted(value_of)(Curve(1.0), 1.0) == 1.5
     monkeypatch.setitem(globals(), "shifted", lambda x: x - 1.0)
     assert value_of(Curve(1.0), 1.0) == interpreted(value_of)(Curve(1.0), 1.0) == 0.0
+
+
+class Scaled(Loss):
+    """|p − y|, or its square, times a number that is not of the part"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return OFFSET * abs(p - y), OFFSET if p > y else -OFFSET
+
+
+def test_a_run_learns_by_the_code_of_now_though_its_parts_were_compiled_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = Linear(Scaled(), ProjectedGradient(Reals(), Constant(0.1)))
+    x, y = np.ones((5, 1)), np.arange(5.0)
+
+    def same() -> float:
+        run, slow = train(learner, x, y), train(learner, x, y, compiled=False)
+        assert run.loss == slow.loss
+        return run.loss
+
+    first = same()
+    monkeypatch.setitem(globals(), "OFFSET", 0.5)
+    second = same()
+    monkeypatch.setattr(Scaled, "at", lambda self, p, y: ((p - y) * (p - y), 2.0 * (p - y)))
+    assert len({first, second, same()}) == 3

@@ -9,9 +9,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import lowregret
 from lowregret import zoo
@@ -19,6 +21,9 @@ from lowregret.compile.signals import Unbroken
 from lowregret.compile.turns import Turns, in_turn, turns_of
 from lowregret.experts import AdaHedge, ExpertMixture, Layered
 from lowregret.loss import Cost
+from lowregret.run.begin import begin
+from lowregret.run.linear import LinearRun
+from lowregret.run.pickling import packed, unpacked
 from lowregret.train import train
 
 ROUNDS, THREADS = 30, 4
@@ -72,7 +77,16 @@ def test_threads_that_ask_tell_learn_and_save_one_mixture_leave_it_whole(
     assert lowregret.load(mixture.save(tmp_path / "end")).rounds == mixture.rounds
 
 
-def test_a_run_is_saved_between_batches(tmp_path: Path) -> None:
+WAYS: dict[str, Callable[[LinearRun, Path], LinearRun]] = {
+    "saved": lambda run, path: LinearRun.load(run.save(path)),
+    "copied": lambda run, _: copy.deepcopy(run),
+    "pickled": lambda run, _: cast(LinearRun, pickle.loads(pickle.dumps(run))),
+    "packed": lambda run, _: cast(LinearRun, unpacked(pickle.loads(pickle.dumps(packed(run))), "it")),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_is_saved_copied_and_pickled_between_batches(way: str, tmp_path: Path) -> None:
     x, y = np.ones((400, 3000)), np.ones(400)
     run, done = train(zoo.ogd(Cost(), 1e-9), x[:1], y[:1]), threading.Event()
 
@@ -83,13 +97,61 @@ def test_a_run_is_saved_between_batches(tmp_path: Path) -> None:
         finally:
             done.set()
 
-    def save() -> None:
+    def keep() -> None:
         while not done.is_set():
-            saved = lowregret.load(run.save(tmp_path / "now"))
-            assert saved.rounds % len(x) == 1
-            assert np.array_equal(np.unique(saved.state.theta), [-saved.rounds])
+            kept = WAYS[way](run, tmp_path / "now")
+            assert kept.rounds % len(x) == 1
+            assert np.array_equal(np.unique(kept.state.theta), [-kept.rounds])
+            assert kept.learn(x[:1], y[:1]).rounds % len(x) == 2
 
-    together(learn, save)
+    together(learn, keep)
+
+
+def test_questions_wait_for_the_rows_at_hand() -> None:
+    x = np.random.default_rng(0).normal(size=(400, 40))
+    run, done = begin(zoo.ogd(Cost(), 1e-9), None), threading.Event()
+    run.learn(x[:1, :1], np.ones(1))
+
+    def learn() -> None:
+        try:
+            for k in range(300):  # ever more features: arrays grow where they lie
+                columns = np.arange(40 * k, 40 * (k + 1), dtype=np.int32)
+                rows = csr_array((np.ones(40), columns, [0, 40]), shape=(1, 40 * 300))
+                run.learn(rows, np.ones(1))
+        finally:
+            done.set()
+
+    def ask() -> None:
+        while not done.is_set():
+            assert np.isfinite(run.weights).all()
+            assert run.certificate.bound >= 0
+            assert np.isfinite(run.decision_function(x[:, :1])).all()
+            assert str(run)
+
+    together(learn, ask, ask)
+    assert run.rounds == 301
+
+
+def test_a_question_in_a_thread_waits_for_the_turn_of_another() -> None:
+    run, told = train(zoo.ogd(Cost(), 1e-9), np.ones((3, 2)), np.ones(3)), threading.Event()
+
+    def ask() -> None:
+        assert run.weights.size == 2
+        told.set()
+
+    thread = threading.Thread(target=ask)
+    with turns_of(run):
+        assert run.weights.size == 2  # its own thread need not
+        thread.start()
+        assert not told.wait(0.2)
+    thread.join()
+    assert told.is_set()
+
+
+def test_a_shallow_copy_shares_what_it_is_made_of() -> None:
+    run = train(zoo.ogd(Cost(), 1e-9), np.ones((3, 2)), np.ones(3))
+    assert copy.copy(run).state is run.state
+    assert copy.deepcopy(run).state is not run.state
 
 
 class Counter:

@@ -71,6 +71,24 @@ def test_scores_that_overflow_end() -> None:
     assert found.gap <= 1e-6 * (1 + found.value)
 
 
+def test_losses_below_0_end_with_a_ridge() -> None:
+    x = np.array([[9.7, 7.2, 2.4, 8.4], [4.9, 11.7, 1.4, 5.4], [0.8, 5.2, 10.0, 12.4]]) * 1e149
+    found = best_in_hindsight(LogWealth(), x, np.zeros(3), Reals(), None, 1e-15, tolerance=1e-9, seconds=LIMIT)
+    assert found.value < 0 <= found.gap
+
+
+def test_a_ridge_counts_where_squares_are_too_small_for_numbers() -> None:
+    found = best_in_hindsight(Cost(), [[1e-10]], [1.0], L2Ball(1e100), None, 2e150)
+    assert found.w == pytest.approx(-5e-161, abs=0)
+    assert found.value == pytest.approx(-2.5e-171, rel=1e-14, abs=0)
+    assert found.gap < 1e-13 * abs(found.value)
+
+
+def test_a_loss_that_is_no_number_is_refused() -> None:
+    with pytest.raises(PartError, match="not finite at any point"):
+        best_in_hindsight(Cost(), [[-1e150]], [9e142], Orthant(), [3e-100], 7e150)
+
+
 def test_a_ball_that_is_far_divides_nothing_by_zero() -> None:
     found = best_in_hindsight(Hinge(), [[1.0], [0.05]], [1, 1], L2Ball(1000.0), None, 1e-6)
     assert found.value == pytest.approx(1e-6 / 2 * 20**2, abs=1e-6)

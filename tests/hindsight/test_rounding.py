@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import decimal
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from benchmarks.fuzz_hindsight import attack
-from lowregret import Absolute, Box, EpsilonInsensitive, Hinge, L2Ball, Loss, Poisson, Reals, Square, zoo
+from lowregret import Absolute, Box, EpsilonInsensitive, Hinge, L2Ball, Logistic, Loss, Poisson, Reals, Square, zoo
 from lowregret.convex import LinearFunction, ScoreFunction
 from lowregret.convex.functions import Sum
 from lowregret.convex.leader import FollowTheLeader
@@ -31,7 +33,7 @@ class Straight(Loss):
         return y * p, y
 
 
-@pytest.mark.parametrize("seed", [2, 50, 84, 133, 179, 204, 248, 259, 364, 1000, 1001, 1002, 1003, 1004])
+@pytest.mark.parametrize("seed", [2, 50, 84, 133, 179, 204, 248, 259, 364, 1000, 1001, 1002, 1003, 1004, 8800143])
 def test_no_answer_is_false(seed: int) -> None:
     """Problems at random; with the first of them, numbers that were lost in doubles were not in the gap."""
     case, said, _ = attack(seed)
@@ -43,6 +45,14 @@ def test_no_answer_of_many_columns_is_false(seed: int) -> None:
     """The rounding of linear costs was more than their gap in the first of them."""
     case, said, _ = attack(seed, wide=True)
     assert said is None, case
+
+
+@pytest.mark.parametrize("share", [3e-17, 3e-16, 1.5e-15, 3.3e-13, 1e-8, 0.3, 0.5, 1 - 1e-9, 1 - 2**-53])
+def test_conjugates_of_next_to_nothing_keep_their_digits(share: float) -> None:
+    with decimal.localcontext(prec=60):
+        s = Decimal(share)
+        told = s * s.ln() + (1 - s) * (1 - s).ln()
+        assert abs(Decimal(Logistic().conjugate(-share, 1.0)) - told) <= Decimal("1e-15") * abs(told)
 
 
 def test_the_only_point_of_a_set_loses_what_it_loses() -> None:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from lowregret import train, zoo
-from lowregret.domain import L2Ball
+from lowregret.domain import Box, L2Ball
 from lowregret.errors import PartError
 from lowregret.learner.linear import Linear
-from lowregret.loss import Absolute, Hinge, Logistic, Square
+from lowregret.loss import Absolute, Cost, Hinge, Logistic, Square
 from lowregret.mirror import Euclidean
 from lowregret.output import Average
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.rule.mirror_descent import RATE
 from lowregret.rule.projected_gradient import FACTOR
 from lowregret.rule.verify import PREMISE, RATES
-from lowregret.state import ROUNDS, State
+from lowregret.state import ENERGY, ROUNDS, State
 from lowregret.step import Constant, Step
 from lowregret.types import Index, Vector
 
@@ -105,6 +106,30 @@ class Alternating(Step):
         return 0.5 if s.counts[ROUNDS] % 2 else 0.001
 
 
+class Normalised(Step):
+    """A rate that says that it never grows, and does with every shorter sub-gradient."""
+
+    falling: ClassVar[bool] = True
+
+    def adaptive(self) -> bool:
+        return True
+
+    def rate(self, s: State, present: float) -> float:
+        return 0.01 / math.sqrt(1e-9 + present)
+
+
+class Confident(Step):
+    """A rate that falls as it says, by the sub-gradients that it has seen."""
+
+    falling: ClassVar[bool] = True
+
+    def adaptive(self) -> bool:
+        return True
+
+    def rate(self, s: State, present: float) -> float:
+        return 1.0 / math.sqrt(1.0 + s.sums[ENERGY] + present)
+
+
 class Falling(Step):
     """A rate that falls as it says."""
 
@@ -124,8 +149,18 @@ def test_rates_that_grow_although_they_say_otherwise_prove_nothing(step: Step) -
         assert run.regret([1.0], x, y) > 100 * run.certificate.bound
 
 
-def test_rates_that_fall_as_they_say_prove_what_they_did() -> None:
-    for rule in (MirrorDescent(Euclidean(L2Ball(1.0)), Falling()), ProjectedGradient(L2Ball(1.0), Falling())):
+def test_rates_that_grow_with_shorter_sub_gradients_prove_nothing() -> None:
+    x = np.concatenate([[0.5], np.tile([1.0, 1.0, -2.5], 1000), [-2.5]])[:, None]
+    learner = Linear(Cost(), ProjectedGradient(Box(-1.0, 1.0), Normalised()))
+    run = train(learner, x, np.ones(len(x)), certify=False, compiled=False)
+    assert RATES in failed(run)
+    assert not run.certificate.holds
+    assert run.regret([1.0], x, np.ones(len(x))) > 1.5 * run.certificate.bound
+
+
+@pytest.mark.parametrize("step", [Falling(), Confident()], ids=repr)
+def test_rates_that_fall_as_they_say_prove_what_they_did(step: Step) -> None:
+    for rule in (MirrorDescent(Euclidean(L2Ball(1.0)), step), ProjectedGradient(L2Ball(1.0), step)):
         run = train(Linear(Hinge(), rule), X, np.sign(X[:, 0]), compiled=False)
         assert run.certificate.holds
         assert run.certificate.bound < 500
