@@ -2,20 +2,18 @@
 
     python -m benchmarks.fuzz_hindsight --runs 2000 --seed 0 [--wide] [--compiled]
 
-`--wide`: few sparse rows of more columns than Newton's method takes, in a ball or with a ridge: the other methods.
-Of each answer it is checked, with numbers as they are stored and sums, logarithms and powers of e of 120 digits, that
+`--wide`: few sparse rows of many columns, in a ball or with a ridge: other methods. Of each answer it is checked, with numbers as they are stored and sums, logarithms and powers of e of 120 digits, that
 
 - the point lies in the set,
 - `value` is what the point loses, up to `rounding`, a part of the gap, and 1e-15 of what is summed,
 - no other point loses less than `value` − `gap`: better ones on lines from it, corners of the set, points at random,
-  what an independent solver finds, and steps of Newton's method in many digits,
+  what an independent solver finds, steps of Newton's method,
 that it came in bounded time, and that a refusal is one of the package's own. A falsehood ends it, with its seed.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import decimal
 import importlib
 import math
@@ -23,6 +21,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -30,9 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.exact import Decimals as Exact
-from benchmarks.exact import decimals as exact
-from benchmarks.exact import loss_at, total
+from benchmarks.exact import Decimals, decimals, loss_at, total
 from benchmarks.newton import newton
 from lowregret.convex.minimise import Solution
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, Orthant, Reals, Simplex
@@ -181,22 +178,22 @@ class Exactly:
         self.labels = [Decimal(v) for v in case.y[used].tolist()]
         self.weights = [Decimal(v) for v in case.c[used].tolist()]
 
-    def terms(self, u: Exact) -> Iterator[Decimal]:
+    def terms(self, u: Decimals) -> Iterator[Decimal]:
         for row, y, c in zip(self.rows, self.labels, self.weights, strict=True):
             yield c * loss_at(self.case.loss, total(a * u[j] for j, a in row), y)
         yield Decimal(self.case.ridge) / 2 * total(a * a for a in u)
 
-    def value(self, u: Exact) -> Decimal:
+    def value(self, u: Decimals) -> Decimal:
         return total(self.terms(u))
 
-    def size(self, u: Exact) -> Decimal:
+    def size(self, u: Decimals) -> Decimal:
         return total(map(abs, self.terms(u)))
 
 
 # ---- points of a set ------------------------------------------------------------------------------------------------
 
 
-def within(domain: Domain, u: Exact) -> Exact:
+def within(domain: Domain, u: Decimals) -> Decimals:
     """A point of the set near u, with many digits; u itself if it is one."""
     match domain:
         case L2Ball(radius):
@@ -208,14 +205,14 @@ def within(domain: Domain, u: Exact) -> Exact:
             sum_, whole = total(positive), Decimal(size)
             return [a * whole / sum_ for a in positive] if sum_ > 0 else [whole / len(u)] * len(u)
         case Box(low, high):
-            ends = (exact(np.broadcast_to(side, len(u))) for side in (low, high))
+            ends = (decimals(np.broadcast_to(side, len(u))) for side in (low, high))
             return [min(max(a, least), most) for a, least, most in zip(u, *ends, strict=True)]
         case Orthant():
             return [max(a, Decimal(0)) for a in u]
     return u
 
 
-def shrunk(u: Exact, length: Decimal, radius: Decimal) -> Exact:
+def shrunk(u: Decimals, length: Decimal, radius: Decimal) -> Decimals:
     return u if length <= radius else [a * radius / length * (1 - Decimal(10) ** (5 - DIGITS)) for a in u]
 
 
@@ -253,7 +250,7 @@ def by_cones(case: Case) -> Vector | None:
     if losses is None:
         return None
     goal = cp.Minimize(case.c @ losses + case.ridge / 2 * cp.sum_squares(u))
-    with warnings.catch_warnings(), contextlib.suppress(cp.error.SolverError):
+    with warnings.catch_warnings(), suppress(cp.error.SolverError):
         warnings.simplefilter("ignore")
         cp.Problem(goal, inside).solve(solver="CLARABEL")
     return None if u.value is None or not np.all(np.isfinite(u.value)) else np.asarray(u.value)
@@ -300,10 +297,10 @@ def coned_set(cp: Any, domain: Domain, u: Any) -> list[Any]:
     return []
 
 
-def better(o: Exactly, u: Exact, v: Exact) -> tuple[Exact, Decimal]:
+def better(o: Exactly, u: Decimals, v: Decimals) -> tuple[Decimals, Decimal]:
     """About the best point between u and v, by thirds: F is convex on the line."""
 
-    def at(share: Decimal) -> Exact:
+    def at(share: Decimal) -> Decimals:
         return [a + share * (b - a) for a, b in zip(u, v, strict=True)]
 
     low, high, best = Decimal(0), Decimal(1), (Decimal(0), o.value(u))
@@ -322,7 +319,7 @@ def falsehood(case: Case, found: Solution, rng: np.random.Generator) -> str | No
     """What is not true of an answer."""
     if not (math.isfinite(found.value) and found.gap >= 0 and np.all(np.isfinite(found.w))):
         return f"value {found.value}, gap {found.gap}, point {found.w}: these are no numbers"
-    o, w = Exactly(case), exact(found.w)
+    o, w = Exactly(case), decimals(found.w)
     u = within(case.domain, w)
     size = Decimal(min(case.domain.reach(2, len(w)), 1e308))
     if max(abs(a - b) for a, b in zip(u, w, strict=True)) > INSIDE * size:
@@ -333,7 +330,7 @@ def falsehood(case: Case, found: Solution, rng: np.random.Generator) -> str | No
     if gap == Decimal("Infinity"):
         return None
     least, best = o.value(u), u
-    tried = [within(case.domain, exact(v)) for v in others(case, found.w, rng)]
+    tried = [within(case.domain, decimals(v)) for v in others(case, found.w, rng)]
     values = [o.value(v) for v in tried]
     if min(values) < least:
         least, best = min(values), tried[int(np.argmin([float(v - least) for v in values]))]
