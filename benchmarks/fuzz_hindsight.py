@@ -2,7 +2,7 @@
 
     python -m benchmarks.fuzz_hindsight --runs 2000 --seed 0 [--wide] [--compiled]
 
-`--wide`: few sparse rows of many columns, in a ball or with a ridge: other methods. Of each answer it is checked, with numbers as they are stored and sums, logarithms and powers of e of 120 digits, that
+`--wide`: few sparse rows of many columns, for other methods. It is checked, with sums and powers of 120 digits, that
 
 - the point lies in the set,
 - `value` is what the point loses, up to `rounding`, a part of the gap, and 1e-15 of what is summed,
