@@ -5,6 +5,10 @@ linearised regret are not kept one by one, but with E = Σ‖z_t‖_*² and weig
 Σ|⟨w_t,z_t⟩| ≤ W·c√(nE) with W the length of the longest iterate, and Σ|⟨u,z_t⟩| likewise with that of the longest
 comparator. Around a centre w₀, ⟨w₀, x_t⟩ is rounded once a row, which costs (d + 1)·ε·‖w₀‖·c√(nE) more.
 
+Of a row whose loss is flat at its score, or nearly, Σ‖z_t‖ knows nothing, but the score is rounded as any other: for
+n_t operations by at most n_t·ε‖w_t‖₂‖x_t‖₂, and the loss by the steepest slope times that, or by half the slope's
+steepest slope times its square beyond what the slope at the score accounts for.
+
 Where the iterate is scaled by a norm that is itself a running sum, as in a lazy ball, it is off by more, and so is the
 theorem's bound: that sum may have fallen to `COLLAPSE` of its peak since it was computed afresh.
 """
@@ -13,21 +17,41 @@ from __future__ import annotations
 
 import math
 from sys import float_info
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from lowregret.compile.numerics import EPSILON
 from lowregret.learner.linear import Linear
+from lowregret.loss import Cost, Loss, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
 from lowregret.mirror import Entropic, Entropy, PNorm
 from lowregret.mirror.pnorm import UNIT
-from lowregret.rule import MirrorDescent
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
-from lowregret.state import COLLAPSE, ENERGY, LARGEST, LINEAR, LONGEST, MASS, PEAK, REFRESH, RIDGE, TOTAL, WEIGHTED
+from lowregret.rule.projected_gradient import FACTOR
+from lowregret.state import (
+    BLUR,
+    BLURRIEST,
+    COLLAPSE,
+    ENERGY,
+    LARGEST,
+    LINEAR,
+    LONGEST,
+    MASS,
+    PEAK,
+    REFRESH,
+    RIDGE,
+    TOTAL,
+    WEIGHT,
+    WEIGHTED,
+)
 
 if TYPE_CHECKING:
     from lowregret.certificate.evidence import Evidence
 
 EXTRA = 16  # operations that a term itself takes, beside those along the row
 VANISHING = 2 * math.sqrt(float_info.min)  # sub-gradients below it have squares that lack digits, or are 0
+SURE = 2.0**-26  # errors of scores whose square is below rounding, of losses of which nothing else is known
 PAST = 32.0  # times the longest iterate since its norm was computed afresh: that happens when it falls to a 32nd
 
 
@@ -43,7 +67,8 @@ def rounding(e: Evidence) -> float:
     terms = own + _comparator(e) * slopes + sum(abs(float(e.sums[k])) for k in kept) + abs(e.support or 0.0)
     terms += e.learner.ridge * float(e.sums[RIDGE])
     row = e.dimension + EXTRA
-    return (e.rounds + row) * (EPSILON * terms + float_info.min) + row * EPSILON * _centre(e) * slopes
+    moved = heaviest * _blurred(e) + row * EPSILON * _centre(e) * slopes
+    return (e.rounds + row) * (EPSILON * terms + float_info.min) + moved
 
 
 def of_bound(e: Evidence, bound: float) -> float:
@@ -118,6 +143,43 @@ def _comparator(e: Evidence) -> float:
     if reach < math.inf:
         return reach
     return math.sqrt(2 * abs(e.support or 0.0) / e.learner.ridge) if e.learner.ridge > 0 else 0.0
+
+
+def _blurred(e: Evidence) -> float:
+    """By how much losses may be more than at the scores as they were rounded, beyond what their slopes tell."""
+    off = EPSILON * _width(e)
+    total, most = off * float(e.sums[BLUR]), off * float(e.sums[BLURRIEST])
+    steepest, bend = _steepness(e.learner.loss, e.dimension)
+    if total == 0.0 or steepest < math.inf:
+        return steepest * total if total > 0.0 else 0.0
+    if bend < math.inf:
+        return bend / 2 * most * total
+    return math.inf if most > SURE else 0.0
+
+
+def _steepness(loss: Any, dimension: int) -> tuple[float, float]:
+    """How much a loss may grow per unit of error of every score, and twice how much per unit squared; ∞ if unknown."""
+    if isinstance(loss, OneAgainstAll):
+        steepest, bend = _steepness(loss.loss, dimension)
+        return math.sqrt(dimension) * steepest, bend
+    if isinstance(loss, MultiLoss):
+        known = isinstance(loss, PerceptronLoss | MultiHinge | Softmax)
+        return (2.0 if known else math.inf), math.inf
+    if isinstance(loss, Cost) or not isinstance(loss, Loss):  # a cost is its slope; structures book rows of costs
+        return math.inf, 0.0
+    return loss.lipschitz, loss.smoothness
+
+
+def _width(e: Evidence) -> float:
+    """A length that no iterate exceeds in ‖·‖₂, that of rounds since the last sub-gradient included."""
+    rule, q = e.learner.rule, _exponent(e)
+    known = _size(e) * e.dimension ** max(0.0, 0.5 - 1 / q)
+    if isinstance(rule, ProjectedGradient):
+        known = max(known, abs(float(e.sums[FACTOR])) * math.sqrt(float(e.sums[MASS])))
+    if isinstance(rule, PerCoordinate) and e.table is not None:
+        latest = np.max(np.abs(e.table.reshape(e.dimension, -1)[:, int(WEIGHT)]), initial=0.0)
+        known = max(known, float(latest) * math.sqrt(e.dimension))
+    return known + (e.learner.centre.length(2.0) if isinstance(e.learner, Linear) else 0.0)
 
 
 def _centre(e: Evidence) -> float:

@@ -150,13 +150,15 @@ class Multiclass(Learner):
             squares += slope * slope
             touched += slope != 0.0
         idle = touched == 0 and self.ridge == 0.0
-        square = 0.0 if idle else squares * self.length(x, i, factor)
+        size = self.length(x, i, factor)
+        square = 0.0 if idle else squares * size
         if not abs(value) + abs(inner) + squares + square + self.swollen(s, square) < limit:  # or one is no number
             return FAILED
         room.known[0] = known
         if waits:
             self.drift(known, scores, scale, room, late)
         self.enter(s, value, guess != y, scale)
+        self.blur(s, weight, self.unsure(x, i, size))
         if idle:
             self.rule.idle(s)
             return guess

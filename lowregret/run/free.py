@@ -20,6 +20,8 @@ from lowregret.run.blocks import BlockRun, found_room, number_of_entries
 from lowregret.run.free_loop import Queue, learn_freely, retune
 from lowregret.run.helpers import Helpers
 from lowregret.state import (
+    BLUR,
+    BLURRIEST,
     ENERGY,
     FIRST_RATE,
     LARGEST,
@@ -107,11 +109,11 @@ class FreeRun(BlockRun):
     def _merge(self, before: State, states: list[State], own: Any, lags: Any) -> None:
         """Add up what the workers counted, each beginning with the sums before."""
         s = self.state
-        for slot in (TOTAL, LINEAR, ENERGY, STEPPED):
+        for slot in (TOTAL, LINEAR, ENERGY, STEPPED, BLUR):
             s.sums[slot] += sum(each.sums[slot] - before.sums[slot] for each in states)
         for slot in (ROUNDS, MISTAKES):
             s.counts[slot] += sum(each.counts[slot] - before.counts[slot] for each in states)
-        for slot in (LARGEST, WIDEST):
+        for slot in (LARGEST, WIDEST, BLURRIEST):
             s.sums[slot] = max(each.sums[slot] for each in states)
         s.sums[FIRST_RATE] = before.sums[FIRST_RATE] or max(each.sums[FIRST_RATE] for each in states)
         s.sums[LAST_RATE] = min((each.sums[LAST_RATE] for each in states if each.sums[LAST_RATE] > 0), default=0.0)

@@ -6,7 +6,6 @@ The command line keeps a session in a model file: enough to go on, to predict, a
 from __future__ import annotations
 
 import copy
-import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -233,9 +232,8 @@ class Session(Served):
         step, sums = run.learner.rule.schedule(), run.state.sums
         mine = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) + run.learner.ridge / 2 * float(sums[RIDGE])
         share = 1 / step.total_importance(run.rounds) if step.weighted() else 1.0  # weighted regret is a mean
-        found, off = run.fixed_certificate, share * EPSILON * (run.rounds + EXTRA) * abs(mine)
-        if math.isinf(run.learner.loss.highest(1.0, 1.0)):  # losses below 0 may have cancelled
-            off = max(off, found.rounding)
+        found = run.fixed_certificate
+        off = max(share * EPSILON * (run.rounds + EXTRA) * abs(mine), found.rounding)  # scores may have cancelled
         told = {"loss": share * best.value, "gap": share * best.gap, "rounding": share * best.rounding + off}
         return replace(found, hindsight=told, regret=share * (mine - best.value))
 

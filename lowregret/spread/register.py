@@ -23,6 +23,8 @@ from lowregret.rule.mirror_descent import RATE, MirrorDescent
 from lowregret.rule.per_coordinate import WIDEST
 from lowregret.run.schema_spread import LAGS
 from lowregret.state import (
+    BLUR,
+    BLURRIEST,
     COUNTS,
     ENERGY,
     FIRST_RATE,
@@ -38,8 +40,8 @@ from lowregret.state import (
 from lowregret.types import Vector
 
 WAIT, CLOSED = "wait", "closed"
-ADDED = (TOTAL, LINEAR, ENERGY, STEPPED, CURVED, PULLED, GROWN)  # sums of a batch that add up
-HIGHEST = (LARGEST, WIDEST)
+ADDED = (TOTAL, LINEAR, ENERGY, STEPPED, CURVED, PULLED, GROWN, BLUR)  # sums of a batch that add up
+HIGHEST = (LARGEST, WIDEST, BLURRIEST)
 
 
 class Grant(NamedTuple):

@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 7  # raised when readers of the one could not make sense of the other
+FORMAT = 8  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -169,7 +169,19 @@ def _say_order(description: dict[str, Any], before: str, arrays: dict[str, Any])
             _say_order(inner, f"{before}{name}.", arrays)
 
 
-STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6}  # from format n to n + 1, for all n from OLDEST on
+def from_7(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 8: runs on rows know how far scores may be off by rounding; nothing is known of rows from before."""
+    slots = description.get("slots")
+    for name, known in slots.items() if isinstance(slots, dict) else ():
+        array = arrays.get(name, np.empty(()))
+        named = isinstance(known, list) and {"energy", "longest"} <= set(map(str, known))
+        if named and array.ndim > 0 and array.dtype.kind == "f":  # else the schema will say what is wrong
+            slots[name] = [*known, "blur", "blurriest"]
+            arrays[name] = np.concatenate([array, np.zeros((*array.shape[:-1], 2))], axis=-1)
+    return description, arrays
+
+
+STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6, 7: from_7}  # from format n to n + 1, n ≥ OLDEST
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:

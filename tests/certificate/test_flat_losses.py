@@ -1,0 +1,111 @@
+"""Scores that cancel are rounded where the loss is flat, too: no certificate is below the exact regret."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowregret import (
+    AdaGrad,
+    Constant,
+    EpsilonInsensitive,
+    Euclidean,
+    Hinge,
+    L2Ball,
+    Linear,
+    Logistic,
+    Loss,
+    MirrorDescent,
+    Multiclass,
+    PNorm,
+    ProjectedGradient,
+    Quantile,
+    Reals,
+    Softmax,
+    Square,
+    train,
+)
+from lowregret.loss import MultiHinge
+
+ROWS = 40
+RULES = [
+    MirrorDescent(Euclidean(), Constant(0.5)),
+    MirrorDescent(PNorm(3.0), Constant(0.5)),
+    ProjectedGradient(Reals(), Constant(0.5)),
+    ProjectedGradient(L2Ball(3.0), Constant(0.5)),
+    AdaGrad(0.5),
+]
+
+
+class Bent(Loss):
+    """The hinge loss, of which nobody says how steep it is."""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return (1.0 - y * p, -y) if y * p < 1.0 else (0.0, 0.0)
+
+
+def cancelling(w: Any, rng: np.random.Generator) -> Any:
+    """A long row nearly orthogonal to w, whose exact score is below −2 and whose rounded one is at least 1; or None."""
+    x = rng.normal(size=w.size)
+    x = (x - w * (w @ x) / (w @ w)) * 1e17
+    score = sum(Fraction(a) * Fraction(b) for a, b in zip(w.tolist(), x.tolist(), strict=True))
+    return x if -60 < score < -2 else None
+
+
+def loses_more(learner: Linear, seed: int, options: dict[str, Any]) -> int:
+    """Let a run meet rows that cancel; returns how many of them lost more than was told, after the proof is checked."""
+    rng, d = np.random.default_rng(seed), 6
+    first = rng.normal(size=d)
+    start = train(learner, first[None, :], [1.0], comparator=L2Ball(1.0), compiled=False)
+    x = None
+    for _ in range(200):
+        x = cancelling(start.point, rng)
+        if x is not None and learner.loss.at(float(start.decision_function(x[None, :])[0]), 1.0)[0] == 0.0:
+            break
+        x = None
+    if x is None:
+        return 0
+    rows = np.array([first, *[x] * ROWS])
+    run = train(learner, rows, np.ones(ROWS + 1), comparator=L2Ball(1.0), compiled=False, **options)
+    score = sum(Fraction(a) * Fraction(b) for a, b in zip(start.point.tolist(), x.tolist(), strict=True))
+    exact = 1.0 + ROWS * float(1 - score) if run.loss < 2 else run.loss
+    unit = x / np.linalg.norm(x)  # loses at most 1 in the first round, and nothing in the others
+    assert not run.certificate.premises_hold or run.certificate.proved >= exact - 1 - max(0.0, -float(unit @ first))
+    return int(exact > run.loss + 1)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("loss", [Hinge(), Bent()], ids=repr)
+def test_rows_that_cost_nothing_by_rounding(loss: Loss, rule: Any) -> None:
+    assert sum(loses_more(Linear(loss, rule), seed, {}) for seed in range(12)) > 0
+
+
+@pytest.mark.parametrize("options", [{"delay": 3}, {"learners": 1, "block": 4}, {"weights": np.full(ROWS + 1, 3.0)}])
+def test_rows_that_cost_nothing_in_other_runs(options: dict[str, Any]) -> None:
+    learner = Linear(Hinge(), MirrorDescent(Euclidean(), Constant(0.5)))
+    for seed in range(6):
+        loses_more(learner, seed, options)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Logistic(), Square(), Quantile(0.9), EpsilonInsensitive(0.5)], ids=repr)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_usual_rows_have_hardly_any_rounding(loss: Loss, rule: Any) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(300, 5)), np.where(rng.random(300) < 0.5, 1.0, -1.0)
+    found = train(Linear(loss, rule), x, y, comparator=L2Ball(1.0), compiled=False).certificate
+    assert found.rounding < 1e-7 * (1 + abs(found.linear_regret or 0.0))
+
+
+@pytest.mark.parametrize("loss", [MultiHinge(), Softmax()], ids=repr)
+def test_classes_beside_scores_that_cancel(loss: Any) -> None:
+    rng = np.random.default_rng(2)
+    learner = Multiclass(loss, MirrorDescent(Euclidean(), Constant(0.5)))
+    x, y = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
+    usual = train(learner, x, y, comparator=L2Ball(1.0), compiled=False).certificate
+    x[20:] *= 1e17
+    wild = train(learner, x, y, comparator=L2Ball(1.0), compiled=False).certificate
+    assert usual.rounding < 1e-9
+    assert wild.rounding > 1e2  # a score of some 1e17 is off by about as much
