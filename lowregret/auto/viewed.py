@@ -43,6 +43,10 @@ class Ring(NamedTuple):
         shaped, plain = (np.zeros((SHEETS, entries + LANES), np.float32) for _ in range(2))
         return cls(shaped, plain, np.zeros((SHEETS, PACE)), np.zeros(SHEETS, np.int64), np.zeros(24, np.int64))
 
+    def end(self) -> None:
+        """Let nobody wait for the other any more."""
+        self.gate[int(_ENDED)] = 1
+
 
 def wait(gate: Cells, which: Index, least: int) -> bool:
     """Wait until a count has come so far; returns whether it has, or the other has ended."""

@@ -57,7 +57,7 @@ class Pair:
         def view(k: int) -> None:
             kept[0] = int(call(view_rows, True, state, ahead, sheet, x, w, ring, i, stop))
 
-        helpers = Helpers(view, 1)
+        helpers = Helpers(view, 1, ring.end)
         if not helpers.there:
             alone = run.learner, state, mind, work, x, y[:stop], w[:stop], beside, run.slots, run.scores
             return int(call(learn_rows, True, *alone, i, FOR_EVER))

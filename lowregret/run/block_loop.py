@@ -25,6 +25,7 @@ from lowregret.types import Cells, Vector
 PATIENCE = 2048  # looks at a number that another thread is to change, before giving way
 WAITS = 16  # times of giving way after which cores seem too busy to work together, and one more per so many blocks:
 BLOCKS = 8
+OPEN = 1 << 62  # a count of arrivals at which nobody waits any more: one of the workers is gone
 APART = 8  # whole numbers in a cache line
 _GATE = np.uint64(0)
 
@@ -51,13 +52,13 @@ class Findings(NamedTuple):
 
 
 def meet(crew: Crew) -> int:
-    """Wait until all workers are here; returns how often the processor was given to others meanwhile."""
+    """Wait until all workers are here, unless the gate is open; returns how often others were given the processor."""
     if crew.workers == 1:
         return 0
     arrived = add(crew.gate, _GATE, 1)
     all_here = (arrived // crew.workers + 1) * crew.workers
     looks = 0
-    while read(crew.gate, _GATE) < all_here:
+    while read(crew.gate, _GATE) < min(all_here, OPEN):
         looks += 1
         if looks % PATIENCE == 0:
             give_way()

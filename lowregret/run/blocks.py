@@ -21,7 +21,7 @@ from lowregret.errors import PartError
 from lowregret.learner.growth import Together, join
 from lowregret.learner.linear import Linear, write_point
 from lowregret.rows import Features, Rows, Sparse
-from lowregret.run.block_loop import APART, Crew, Findings, learn_blocks
+from lowregret.run.block_loop import APART, OPEN, Crew, Findings, learn_blocks
 from lowregret.run.block_size import LONGEST_BLOCK, BlockSize
 from lowregret.run.helpers import Helpers
 from lowregret.run.linear import LinearRun
@@ -135,7 +135,7 @@ class BlockRun(LinearRun):
         given = learn_blocks, self.learner, self.state, seen, self.ledger, x, y, w, self.scores, self._found, crew
         until = goal, whole, self.size.probing(self.state.rounds), limit
         self._gate[0] = 0
-        helpers = Helpers(lambda k: self._call(*given, k, i, *until), workers - 1)
+        helpers = Helpers(lambda k: self._call(*given, k, i, *until), workers - 1, lambda: self._gate.fill(OPEN))
         if not helpers.there:  # the outcome is the same
             return self._work(1, x, y, w, i, goal, limit, seen)
         with helpers:
