@@ -43,8 +43,8 @@ FIRST_RATE = slot("first_rate")  # η_1
 LAST_RATE = slot("last_rate")  # η of the latest round with a non-zero sub-gradient
 LONGEST = slot("longest")  # max ‖w_t‖₂² (eager, of entropies, and where past iterates matter)
 RIDGE = slot("ridge")  # Σ c_t ‖w_t‖₂², kept only with a ridge (eager)
-BLUR = slot("blur")  # Σ weight·n_t‖x_t‖₂: times ε‖w‖₂, how far scores of n_t operations may be off by rounding
-BLURRIEST = slot("blurriest")  # max n_t‖x_t‖₂
+BLUR = slot("blur")  # Σ weight·‖x_t‖₂, of flat losses too: times nε‖w‖₂, how far scores of n operations may be off
+BLURRIEST = slot("blurriest")  # max ‖x_t‖₂
 # What outputs and rules need.
 AVERAGED = slot("averaged")  # Σ of the output's weights times the common factor: see `output.py`
 DIVISOR = slot("divisor")  # Σ of the output's weights; −r if w_r alone is kept, and AVERAGED its common factor

@@ -5,9 +5,9 @@ linearised regret are not kept one by one, but with E = Σ‖z_t‖_*² and weig
 Σ|⟨w_t,z_t⟩| ≤ W·c√(nE) with W the length of the longest iterate, and Σ|⟨u,z_t⟩| likewise with that of the longest
 comparator. Around a centre w₀, ⟨w₀, x_t⟩ is rounded once a row, which costs (d + 1)·ε·‖w₀‖·c√(nE) more.
 
-Of a row whose loss is flat at its score, or nearly, Σ‖z_t‖ knows nothing, but the score is rounded as any other: for
-n_t operations by at most n_t·ε‖w_t‖₂‖x_t‖₂, and the loss by the steepest slope times that, or by half the slope's
-steepest slope times its square beyond what the slope at the score accounts for.
+Of a row whose loss is flat at its score, or nearly, Σ‖z_t‖ knows nothing, but the score is rounded as any other: by at
+most (d + 16)·ε‖w_t‖₂‖x_t‖₂, and the loss by the steepest slope times that, or, beyond what the slope at the score
+accounts for, by half the slope's steepest slope times its square.
 
 Where the iterate is scaled by a norm that is itself a running sum, as in a lazy ball, it is off by more, and so is the
 theorem's bound: that sum may have fallen to `COLLAPSE` of its peak since it was computed afresh.
@@ -24,6 +24,7 @@ import numpy as np
 from lowregret.compile.numerics import EPSILON
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Loss, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
+from lowregret.loss.verify import MetScores
 from lowregret.mirror import Entropic, Entropy, PNorm
 from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent, ProjectedGradient
@@ -147,14 +148,24 @@ def _comparator(e: Evidence) -> float:
 
 def _blurred(e: Evidence) -> float:
     """By how much losses may be more than at the scores as they were rounded, beyond what their slopes tell."""
-    off = EPSILON * _width(e)
+    off = (e.dimension + EXTRA) * EPSILON * _width(e)
     total, most = off * float(e.sums[BLUR]), off * float(e.sums[BLURRIEST])
     steepest, bend = _steepness(e.learner.loss, e.dimension)
     if total == 0.0 or steepest < math.inf:
         return steepest * total if total > 0.0 else 0.0
     if bend < math.inf:
         return bend / 2 * most * total
+    if e.met is not None and e.met.labels and isinstance(e.learner.loss, Loss):
+        return _steepest_met(e.learner.loss, e.met, most) * total
     return math.inf if most > SURE else 0.0
+
+
+def _steepest_met(loss: Loss, met: MetScores, off: float) -> float:
+    """The steepest slope of a convex loss, of which no more is known, at the scores met: it is at one of their ends."""
+    ends = [(p, y) for p in (met.low - off, met.high + off) for y in met.labels]
+    with np.errstate(all="ignore"):
+        found = max(abs(float(loss.at(p, y)[1])) for p, y in ends)
+    return found if found == found else math.inf
 
 
 def _steepness(loss: Any, dimension: int) -> tuple[float, float]:

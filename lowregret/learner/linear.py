@@ -41,7 +41,6 @@ from lowregret.types import Index, Vector
 
 _ANY_RULE, _ANY_LOSS = MirrorDescent(Euclidean(), Constant(1.0)), Square()
 SWOLLEN = 1e300  # weights beyond which a row may make them overflow: it is then learnt on trial
-SCORED = 16.0  # operations that a score takes beside those along the row
 MOST = 1e300  # that blur counts up to: nothing is proved by then
 FAR = 1e4  # how far the scale of an iterate may fall below the average scale before sums of both lose digits
 
@@ -140,14 +139,11 @@ class Learner(Part):
         """A finite number that weights may grow to by a sub-gradient with ‖z‖₂² = square."""
         return min(self.rule.swell(s, square), SWOLLEN)
 
-    def unsure(self, x: Rows, i: int, square: float) -> float:
-        """n‖x_i‖₂ with ‖x_i‖₂² = square: ε‖w‖₂ times it is how far a score of n operations may be off."""
-        return min((float(x.end(i) - x.begin(i)) + SCORED) * math.sqrt(square), MOST)
-
-    def blur(self, s: State, weight: float, unsure: float) -> None:
-        """Book how far rounding may move the round's score: also where the loss is flat there, and z_t = 0."""
-        s.sums[BLUR] = min(s.sums[BLUR] + weight * unsure, MOST)
-        s.sums[BLURRIEST] = max(s.sums[BLURRIEST], unsure)
+    def blur(self, s: State, weight: float, square: float) -> None:
+        """Book ‖x_t‖₂² = square, by which rounding may move the score: also where the loss is flat, and z_t = 0."""
+        length = min(math.sqrt(square), MOST)
+        s.sums[BLUR] = min(s.sums[BLUR] + weight * length, MOST)
+        s.sums[BLURRIEST] = max(s.sums[BLURRIEST], length)
 
     def enter(self, s: State, value: float, wrong: bool, scale: float) -> None:
         """Book the round's loss, and its iterate if past ones matter."""
@@ -309,7 +305,7 @@ class Linear(Learner):
         if not abs(p) + abs(value) + abs(slope) + square + self.swollen(s, square) < limit:  # or one is no number
             return math.nan
         self.enter(s, value, self.loss.wrong(p, y), scale)
-        self.blur(s, weight, self.unsure(x, i, size))
+        self.blur(s, weight, size)
         if slope == 0.0 and self.ridge == 0.0:
             self.rule.idle(s)
             return p

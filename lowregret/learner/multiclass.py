@@ -158,7 +158,7 @@ class Multiclass(Learner):
         if waits:
             self.drift(known, scores, scale, room, late)
         self.enter(s, value, guess != y, scale)
-        self.blur(s, weight, self.unsure(x, i, size))
+        self.blur(s, weight, size)
         if idle:
             self.rule.idle(s)
             return guess

@@ -47,7 +47,7 @@ class Findings(NamedTuple):
     slopes: Vector
     inners: Vector  # ⟨w, z⟩
     squares: Vector  # ‖z‖₂²
-    unsure: Vector  # n‖x‖₂: how far rounding may move the score
+    sizes: Vector  # ‖x‖₂²
     fresh: Vector  # the score that the row would have had after those before it in the block, if that is asked
 
 
@@ -97,7 +97,7 @@ def decide(
     if not abs(p) + abs(value) + abs(slope) + square < limit:
         return math.nan
     out.values[at], out.slopes[at], out.inners[at], out.squares[at] = value, slope, slope * w, square
-    out.unsure[at] = learner.unsure(x, i, size)
+    out.sizes[at] = size
     return p
 
 
@@ -147,7 +147,7 @@ def book(
             if s.counts[ROUNDS] % block == 0:
                 next_block(ledger, s)
             s.sums[TOTAL] += out.values[at]
-            learner.blur(s, weights[i] if weights.size > 0 else 1.0, out.unsure[at])
+            learner.blur(s, weights[i] if weights.size > 0 else 1.0, out.sizes[at])
             if probe:
                 ledger[STALE] += abs(out.slopes[at] * (scores[i] - out.fresh[at])) / (block - 1)
                 ledger[LOST] += out.values[at]

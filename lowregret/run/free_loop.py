@@ -57,7 +57,7 @@ def learn_one(
     if weight == 0.0 or not math.isfinite(p):
         return p
     s.sums[TOTAL] += out.values[0]
-    learner.blur(s, weight, out.unsure[0])
+    learner.blur(s, weight, out.sizes[0])
     s.counts[MISTAKES] += learner.loss.wrong(p, y)
     slope = out.slopes[0]
     if slope == 0.0:
