@@ -45,6 +45,7 @@ from lowregret.state import (
     TOTAL,
     WEIGHT,
     WEIGHTED,
+    State,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 EXTRA = 16  # operations that a term itself takes, beside those along the row
 VANISHING = 2 * math.sqrt(float_info.min)  # sub-gradients below it have squares that lack digits, or are 0
 SURE = 2.0**-26  # errors of scores whose square is below rounding, of losses of which nothing else is known
+FEW = 4096  # weights that are computed one by one to know the largest
 PAST = 32.0  # times the longest iterate since its norm was computed afresh: that happens when it falls to a 32nd
 
 
@@ -188,9 +190,20 @@ def _width(e: Evidence) -> float:
     if isinstance(rule, ProjectedGradient):
         known = max(known, abs(float(e.sums[FACTOR])) * math.sqrt(float(e.sums[MASS])))
     if isinstance(rule, PerCoordinate) and e.table is not None:
-        latest = np.max(np.abs(e.table.reshape(e.dimension, -1)[:, int(WEIGHT)]), initial=0.0)
-        known = max(known, float(latest) * math.sqrt(e.dimension))
+        known = max(known, _latest(rule, e) * math.sqrt(e.dimension))
     return known + (e.learner.centre.length(2.0) if isinstance(e.learner, Linear) else 0.0)
+
+
+def _latest(rule: PerCoordinate, e: Evidence) -> float:
+    """The largest weight of the present iterate; 0 where weights are computed one by one and are too many for that."""
+    assert e.table is not None
+    if type(rule).raw is PerCoordinate.raw:
+        return float(np.max(np.abs(e.table.reshape(e.dimension, -1)[:, int(WEIGHT)]), initial=0.0))
+    state = State(e.table, np.empty(0), e.sums, e.counts)
+    with np.errstate(all="ignore"):
+        return max(
+            (abs(rule.raw(state, np.uint64(j))) for j in range(e.dimension if e.dimension <= FEW else 0)), default=0.0
+        )
 
 
 def _centre(e: Evidence) -> float:
