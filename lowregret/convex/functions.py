@@ -288,10 +288,11 @@ class Sum:
 
     def _curved(self, w: Vector) -> float:
         """(sigma/2)‖w‖², 0 of a flat sum however long w is; ‖w‖² alone may be too small or too large for a number."""
-        square = float(w @ w)
-        if self.sigma == 0 or LEAST < square < math.inf:
-            return self.sigma / 2 * square if self.sigma > 0 else 0.0
-        return self.sigma * norm(w) / 2 * norm(w)
+        if self.sigma == 0:
+            return 0.0
+        with np.errstate(over="ignore"):
+            square = float(w @ w)
+        return self.sigma / 2 * square if LEAST < square < math.inf else self.sigma * norm(w) / 2 * norm(w)
 
     def blur(self, w: Vector) -> float:
         """By how much `value` may be off at w."""
