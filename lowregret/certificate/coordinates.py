@@ -14,7 +14,6 @@ import numpy as np
 
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.evidence import Evidence
-from lowregret.compile.numerics import squared
 from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Point, Simplex
 from lowregret.learner.linear import Learner
 from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, AdaGrad, Diagonal, Metric
@@ -117,7 +116,8 @@ def duchi(e: Evidence) -> float:
     assert isinstance(rule, AdaGrad)
     grown = float(e.sums[GROWN])
     total = grown + rule.precision(0.0) * e.dimension
-    return squared(largest_distance(e)) / 2 * total + squared(rule.eta) * grown
+    across = largest_distance(e)
+    return across * (across * total) / 2 + rule.eta * (rule.eta * grown)
 
 
 def bounded(e: Evidence) -> tuple[Premise, ...]:
