@@ -214,10 +214,10 @@ def fuzz_units(r: Draw, folder: Path, told: list[Any]) -> int:
     step = r.choice([Constant(eta), InverseSqrt(eta), Adaptive(length)])
     where = r.choice([Reals(), L2Ball(length), Box(-length, near), Simplex(length)])
     learner = Linear(Cost(), r.choice([ProjectedGradient(where, step), MirrorDescent(Euclidean(where), step)]))
-    how = {"comparator": L2Ball(near)} if isinstance(learner.rule.domain, Reals) else {}
-    run = begin(learner, d, compiled=False, certify=r.random() < 0.5, **how)
+    rivals = L2Ball(near) if isinstance(where, Reals) else None
+    run = begin(learner, d, compiled=False, certify=r.random() < 0.5, comparator=rivals)
     rows, wide = Rows(), slope ** r.random()
-    told += [learner, how, rows]
+    told += [learner, rivals, rows]
     for _ in range(r.choice([1, 10, 30])):
         x, y = [wide * r.choice([1.0, r.gauss(0, 1)]) for _ in range(d)], slope / wide * r.choice([1.0, r.gauss(0, 1)])
         run.learn([x], [y])

@@ -311,7 +311,7 @@ def test_bounds_do_not_hang_on_units(unit: float) -> None:
     """B²/(2η) was 0 where B² is no number: lengths, costs and η in another unit have the bound in that unit."""
 
     def bound(size: float) -> float:
-        known = {"lipschitz": 1.0, "largest": 2 * size}
-        return BanditDescent(L2Ball(size), 2, 0.1 * size, 0.1 * size, **known).certificate.bound
+        made = BanditDescent(L2Ball(size), 2, 0.1 * size, 0.1 * size, lipschitz=1.0, largest=2 * size)
+        return made.certificate.bound
 
     assert bound(unit) / unit == pytest.approx(bound(1.0))
