@@ -22,7 +22,14 @@ from benchmarks.comparators import points_of
 from benchmarks.exact import Exact, inner, multi_loss_at
 from benchmarks.fuzzing import Attack, main, require
 from benchmarks.nasty import Draw, size, some_eager, some_lazy, some_learner, some_row, some_set
-from benchmarks.row_kinds import fuzz_cancelling, fuzz_kernel_mistakes, fuzz_mistakes, fuzz_shared, fuzz_workers
+from benchmarks.row_kinds import (
+    fuzz_cancelling,
+    fuzz_kernel_mistakes,
+    fuzz_mistakes,
+    fuzz_shared,
+    fuzz_units,
+    fuzz_workers,
+)
 from benchmarks.row_runs import (
     Rows,
     check_bits,
@@ -175,7 +182,7 @@ def fuzz_kernel(r: Draw, folder: Path, told: list[Any]) -> int:
     return check_certificates(run.certificates, lambda u: exact_regret(zoo.perceptron(), rows, u, len(rows.y)), points)
 
 
-FURTHER: list[Attack] = [fuzz_mistakes, fuzz_kernel_mistakes, fuzz_shared, fuzz_workers, fuzz_cancelling]
+FURTHER: list[Attack] = [fuzz_mistakes, fuzz_kernel_mistakes, fuzz_shared, fuzz_workers, fuzz_cancelling, fuzz_units]
 INTERPRETED: list[Attack] = [*[fuzz_linear] * 6, fuzz_classes, fuzz_kernel, *FURTHER]
 
 if __name__ == "__main__":

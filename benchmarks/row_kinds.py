@@ -25,14 +25,15 @@ from benchmarks.row_runs import (
 )
 from lowregret import train, zoo
 from lowregret.certificate import Certificate
+from lowregret.domain import Box, L2Ball, Reals, Simplex
 from lowregret.learner.kernel_perceptron import Polynomial
 from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Cost, EpsilonInsensitive, Hinge, OnMistakes
 from lowregret.mirror import Euclidean
-from lowregret.rule import AdaGrad, FTRLProximal, MirrorDescent, Rule
+from lowregret.rule import AdaGrad, FTRLProximal, MirrorDescent, ProjectedGradient, Rule
 from lowregret.run import doubling
 from lowregret.run.begin import begin
-from lowregret.step import Constant
+from lowregret.step import Adaptive, Constant, InverseSqrt
 from tests.spread.team import spread
 
 # ---- mistakes -------------------------------------------------------------------------------------------------------
@@ -204,3 +205,23 @@ def _canceller(r: Draw, scale: float) -> Callable[[float, Fraction, float], floa
         return float(back) if abs(back) < exact(most) else math.copysign(scale, float(back > 0) - 0.5)
 
     return chosen
+
+
+def fuzz_units(r: Draw, folder: Path, told: list[Any]) -> int:
+    """Linear losses of lengths and slopes in any units, at rates that fit them: their squares may be no numbers."""
+    d, length, slope = r.choice([1, 2]), 10 ** r.uniform(-300, 100), 10 ** r.uniform(-100, 100)
+    eta, near = length / slope * 10 ** r.uniform(-3, 3), length * 10 ** r.uniform(-3, 3)
+    step = r.choice([Constant(eta), InverseSqrt(eta), Adaptive(length)])
+    where = r.choice([Reals(), L2Ball(length), Box(-length, near), Simplex(length)])
+    learner = Linear(Cost(), r.choice([ProjectedGradient(where, step), MirrorDescent(Euclidean(where), step)]))
+    rivals = L2Ball(near) if isinstance(where, Reals) else None
+    run = begin(learner, d, compiled=False, certify=r.random() < 0.5, comparator=rivals)
+    rows, wide = Rows(), slope ** r.random()
+    told += [learner, rivals, rows]
+    for _ in range(r.choice([1, 10, 30])):
+        x, y = [wide * r.choice([1.0, r.gauss(0, 1)]) for _ in range(d)], slope / wide * r.choice([1.0, r.gauss(0, 1)])
+        run.learn([x], [y])
+        rows.x, rows.y, rows.weights = [*rows.x, x], [*rows.y, y], [*rows.weights, 1.0]
+        rows.scores.append(float(run.scores[0]))
+    points = points_of(r, run.comparator, d, -np.array(rows.y) @ np.array(rows.x))
+    return check_certificates(run.certificates, lambda u: exact_regret(learner, rows, u, len(rows.y)), points)

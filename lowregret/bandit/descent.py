@@ -14,7 +14,7 @@ import numpy as np
 
 from lowregret.bandit.schema import BanditDescentSchema
 from lowregret.certificate import Certificate, Premise
-from lowregret.compile.numerics import norm, squared
+from lowregret.compile.numerics import norm, squared, squared_over
 from lowregret.compile.random import new_chance, normal
 from lowregret.compile.spec import to_json
 from lowregret.domain import Box, Domain, L2Ball, Simplex
@@ -199,11 +199,11 @@ class BanditDescent(Recorded):
         """
         s, rounds, lipschitz = self.shape, self.rounds, self.lipschitz
         scale = _scale(self.points, lipschitz, self.largest, self.delta, self.outside)
-        bound = squared(s.outer) / (2 * self.eta)
+        bound = squared_over(s.outer, 2 * self.eta)
         if rounds:
             shrinking = 0.0 if self.outside else self.alpha * s.outer
             bound += (2 * self.delta + shrinking) * lipschitz * rounds
-            bound += self.eta / 2 * rounds * squared(s.dimension * scale)
+            bound += rounds * (s.dimension * scale) * (self.eta * (s.dimension * scale)) / 2
         most = (rounds * squared(s.dimension * scale) if rounds else 0.0) * (1 + 1e-9)
         where = f"on the set, and up to {self.delta:g} around it" if self.outside else "on the set"
         found = Certificate(

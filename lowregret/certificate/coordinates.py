@@ -116,7 +116,8 @@ def duchi(e: Evidence) -> float:
     assert isinstance(rule, AdaGrad)
     grown = float(e.sums[GROWN])
     total = grown + rule.precision(0.0) * e.dimension
-    return largest_distance(e) ** 2 / 2 * total + rule.eta**2 * grown
+    across = largest_distance(e)
+    return across * (across * total) / 2 + rule.eta * (rule.eta * grown)
 
 
 def bounded(e: Evidence) -> tuple[Premise, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.rounding import rounding
 from lowregret.compile.altered import is_own
+from lowregret.compile.numerics import norm
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
@@ -101,8 +103,8 @@ class Evidence:
 
     @property
     def spread(self) -> float:
-        """A number no ‖w_t − u‖ exceeds: the domain's diameter, or what was seen."""
-        seen = math.sqrt(self.sums[LONGEST]) + self.reach
+        """A number no ‖w_t − u‖ exceeds: the domain's diameter, or what was seen, but for squares that vanish."""
+        seen = math.sqrt(self.sums[LONGEST] + self.dimension * float_info.min) + self.reach
         return min(seen, self.learner.rule.domain.diameter(self.dimension))
 
     @property
@@ -159,16 +161,16 @@ def farthest(comparator: Domain, w: Vector, d: int, most: float) -> float:
         return reach
     match comparator:
         case Point(u):
-            return float(np.linalg.norm(w - u))
+            return norm(w - u)
         case Simplex(total):  # the farthest corner is that of the smallest coordinate
             away = w.copy()
             away[np.argmin(w)] -= total
-            return float(np.linalg.norm(away))
+            return norm(away)
         case L2Ball(radius):
-            return float(np.linalg.norm(w)) + radius
+            return norm(w) + radius
         case Box(low, high):
-            return float(np.linalg.norm(np.maximum(abs(w - low), abs(w - high))))
-    return min(float(np.linalg.norm(w)) + reach, most)
+            return norm(np.maximum(abs(w - low), abs(w - high)))
+    return min(norm(w) + reach, most)
 
 
 def displaced(learner: Learner) -> float:
@@ -214,12 +216,17 @@ def keeping(rule: Rule, d: int, sums: Vector, way: Vector | None = None) -> tupl
 
 
 def support(learner: Learner, theta: Vector, importance: float, comparator: Domain) -> float:
-    """max_{u∈U} ⟨u,θ⟩ − (κ/2)‖u‖² with κ = ridge·Σc_t: attained at Π_U(θ/κ), or the support function if κ = 0."""
+    """max_{u∈U} ⟨u,θ⟩ − (κ/2)‖u‖² with κ = ridge·Σc_t: attained at Π_U(θ/κ), or the support function if κ = 0.
+
+    Where that is no number, since κ is so small, it is the support function too, which is no less.
+    """
     kappa = learner.ridge * importance
     if kappa == 0:
         return comparator.support(theta)
-    u = comparator.projection(theta / kappa)
-    return float(u @ theta) - kappa / 2 * float(u @ u)
+    with np.errstate(over="ignore", invalid="ignore"):
+        u = comparator.projection(theta / kappa)
+        found = float(u @ theta) - float((kappa * u) @ u) / 2
+    return found if math.isfinite(found) else comparator.support(theta)
 
 
 def evidence(learner: Learner, state: State, comparator: Domain, met: MetScores | None = None) -> Evidence:

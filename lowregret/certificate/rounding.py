@@ -96,9 +96,9 @@ def drift(e: Evidence) -> float:
 
 
 def _vanished(e: Evidence) -> float:
-    """The most that sub-gradients may have cost whose squares are too small to be numbers: no bound knows of them."""
-    own = _size(e)
-    return e.rounds * e.dimension * VANISHING * (_comparator(e) + (own if own < math.inf else 0.0))
+    """The most that bounds miss of squares too small to be numbers: of sub-gradients, and of lengths, over 2η."""
+    own, lengths = _size(e), e.dimension * (float_info.min / max(e.rate, float_info.min))
+    return e.rounds * e.dimension * VANISHING * (_comparator(e) + (own if own < math.inf else 0.0)) + lengths
 
 
 def _slopes(e: Evidence) -> float:

@@ -21,7 +21,7 @@ from lowregret.certificate.evidence import Evidence
 from lowregret.certificate.passive_aggressive import speaks_of
 from lowregret.certificate.rounding import of_bound, of_terms
 from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
-from lowregret.compile.numerics import squared
+from lowregret.compile.numerics import squared_over
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Hinge
@@ -148,7 +148,7 @@ def _printed(e: Evidence) -> float:
 
 
 def _printed_euclid(e: Evidence) -> float:
-    return squared(e.reach) / (2 * e.rate) + e.rate * float(e.sums[ENERGY])
+    return squared_over(e.reach, 2 * e.rate) + e.rate * float(e.sums[ENERGY])
 
 
 def _exact(e: Evidence) -> float:
@@ -198,18 +198,18 @@ def _non_negative(e: Evidence) -> tuple[Premise, ...]:
 
 
 def _constant_eager(e: Evidence) -> float:
-    return squared(e.from_start) / (2 * e.rate) + e.rate / 2 * float(e.sums[ENERGY])
+    return squared_over(e.from_start, 2 * e.rate) + e.rate / 2 * float(e.sums[ENERGY])
 
 
 def _decreasing(e: Evidence) -> float:
-    return squared(e.spread) / (2 * e.rate) + float(e.sums[STEPPED]) / 2
+    return squared_over(e.spread, 2 * e.rate) + float(e.sums[STEPPED]) / 2
 
 
 def _sqrt_observed(e: Evidence) -> float:
     radius = e.learner.rule.domain.reach(2, e.dimension)
     growth = 1 / e.rate - 1 / e.first_rate
     away = e.from_start if np.any(e.start) else radius
-    return squared(away) / (2 * e.first_rate) + 2 * squared(radius) * growth + float(e.sums[STEPPED]) / 2
+    return squared_over(away, 2 * e.first_rate) + 2 * radius * (radius * growth) + float(e.sums[STEPPED]) / 2
 
 
 def _sqrt_scale(e: Evidence) -> tuple[float, float]:
@@ -234,7 +234,7 @@ def _sqrt_printed(e: Evidence) -> float:
     step, root = e.learner.rule.schedule(), math.sqrt(max(e.rounds, 1))
     assert isinstance(step, InverseSqrt)
     across = e.learner.rule.domain.diameter(e.dimension)
-    return squared(across) * root / (2 * step.eta) + step.eta * float(e.sums[LARGEST]) * (root - 0.5)
+    return across * root * (across / (2 * step.eta)) + step.eta * float(e.sums[LARGEST]) * (root - 0.5)
 
 
 def _is_bounded(e: Evidence) -> tuple[Premise, ...]:
@@ -280,7 +280,7 @@ def _step_of(learner: Learner) -> PassiveAggressive:
 
 def _dual(e: Evidence) -> float:
     c = _step_of(e.learner).C
-    return squared(e.from_start) / (2 * c) + float(e.sums[TOTAL]) - float(e.sums[WON]) / (2 * c)
+    return squared_over(e.from_start, 2 * c) + float(e.sums[TOTAL]) - float(e.sums[WON]) / (2 * c)
 
 
 _FREE = lazy(UnnormalisedEntropy)

@@ -137,6 +137,18 @@ def norm(v: Vector, q: float = 2.0) -> float:
     return size * float(np.linalg.norm(sizes / size, q))
 
 
+def norms(rows: Vector) -> Vector:
+    """‖v‖₂ of each row without overflow or underflow on the way: units are powers of two, which round nothing."""
+    sizes = np.abs(rows).max(axis=1, initial=0.0)
+    unit = np.ldexp(1.0, np.clip(np.frexp(sizes)[1], -1000, 1000))
+    return np.asarray(unit * np.linalg.norm(rows / unit[:, None], axis=1))
+
+
+def squared_over(x: float, y: float) -> float:
+    """x²/y for y > 0, also where x² alone is no number, or too small to be one."""
+    return x * (x / y)
+
+
 def squared(x: float) -> float:
     """x², infinite where that is no number: x**2 of Python's own numbers is an `OverflowError` there."""
     return x * x

@@ -9,6 +9,7 @@ import numpy as np
 
 from lowregret.certificate.multiclass_mistakes import Margins
 from lowregret.compile.call import call
+from lowregret.compile.numerics import norm
 from lowregret.hindsight.fixed_comparator import exact_regret, importances
 from lowregret.learner.multiclass import NONE, Multiclass, Room, class_losses, longest, score_classes
 from lowregret.loss import PerceptronLoss
@@ -52,7 +53,7 @@ class ClassesGivenAgain:
         return Margins(
             (own - scores[rows, self.guesses])[updated],
             own - others.max(axis=1),
-            float(np.linalg.norm(u)),
+            norm(u.ravel()),
             float(np.sqrt(2 * call(longest, self.compiled, self.learner, self.x, rows.size))),
             u.size,
         )

@@ -10,8 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import numpy as np
-
+from lowregret.compile.numerics import norm
 from lowregret.compile.part import Part
 from lowregret.domain.base import constant_vector
 from lowregret.types import Index, Vector
@@ -79,7 +78,7 @@ class Around(Centre):
         return u - self.w
 
     def length(self, q: float = 2.0) -> float:
-        return float(np.linalg.norm(self.w, q))
+        return norm(self.w, q)
 
 
 def as_centre(given: Any) -> Centre:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.numerics import norms
 from lowregret.convex.functions import alike
 from lowregret.domain import Domain, Point
 from lowregret.errors import DataError, PartError
@@ -63,7 +64,7 @@ class Moving(Comparator):
 
 def along_path(kind: str, record: Record, path: Any, gap: float = 0.0, found: Any = None) -> Regret:
     """The regret against a path, its length, and DYN where it speaks."""
-    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    steps = norms(np.diff(path, axis=0))
     descent = record.descent
     return Regret(
         kind,

@@ -20,7 +20,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.rounding import EXTRA
-from lowregret.compile.numerics import EPSILON, squared
+from lowregret.compile.numerics import EPSILON, norm, norms, squared, squared_over
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
 from lowregret.rule import ProjectedGradient
@@ -46,10 +46,10 @@ class DescentTrace:
 
     def against(self, path: Any) -> Certificate:
         """DYN for a sequence of comparators."""
-        moves = np.linalg.norm(np.diff(path, axis=0), axis=1)
-        d, eta = self.spread(float(np.max(np.linalg.norm(path, axis=1)))), self.rates
-        first = float(np.linalg.norm(self.start - path[0])) if self.constant else d
-        bound = squared(first) / (2 * eta[-1]) + d * float(np.sum(moves / eta[:-1])) + self._steps(slice(None))
+        moves = norms(np.diff(path, axis=0))
+        d, eta = self.spread(float(np.max(norms(path)))), self.rates
+        first = norm(self.start - path[0]) if self.constant else d
+        bound = squared_over(first, 2 * eta[-1]) + d * float(np.sum(moves / eta[:-1])) + self._steps(slice(None))
         head = "‖w₁ − u₁‖²/(2η) + DP/η + (η/2)Σ‖z_t‖²"
         inside = all(self.domain.contains(u) for u in np.unique(path, axis=0))
         return Certificate(
@@ -68,7 +68,7 @@ class DescentTrace:
         d, eta = self.start.size, self.rates[begin:end]
         spread = self.spread(comparator.reach(2, d))
         covered = self.domain.covers(comparator, d)
-        bound = squared(spread) / (2 * eta[-1]) + self._steps(slice(begin, end))
+        bound = squared_over(spread, 2 * eta[-1]) + self._steps(slice(begin, end))
         return Certificate(
             id="EAGER-DEC",
             statement=f"regret in rounds {begin + 1} to {end} ≤ D²/(2η) + ½Ση_t‖z_t‖² of these rounds",
@@ -81,7 +81,7 @@ class DescentTrace:
 
     def _steps(self, rounds: slice) -> float:
         """½Ση_t‖z_t‖² of these rounds."""
-        return float(np.sum(self.rates[rounds] * self.sizes[rounds] ** 2)) / 2
+        return float(np.sum(self.sizes[rounds] * (self.rates[rounds] * self.sizes[rounds]))) / 2
 
     def _rounding(self, rounds: slice, spread: float, bound: float) -> float:
         """How far a bound may fall short, as its sums and all steps are rounded: Σ(D + ‖e_t‖)‖e_t‖/η_t and its own."""

@@ -14,6 +14,7 @@ import numpy as np
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import norms
 from lowregret.convex.functions import Convex, LinearFunction, Pieces, Sum, alike
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
@@ -211,8 +212,8 @@ class GameRecord(Functions):
         seat, points = self.game.seat, self.points
         if type(seat) is not RuleSeat or self.game.refuted(self.game.rounds, self.domain) is not None:
             return None
-        longest = float(np.max(np.linalg.norm(points, axis=1)))
-        return descent_of(seat.learner, np.linalg.norm(self.game.gradients, axis=1), points[0], longest)
+        longest = float(np.max(norms(points)))
+        return descent_of(seat.learner, norms(self.game.gradients), points[0], longest)
 
     @property
     def descent(self) -> DescentTrace | None:

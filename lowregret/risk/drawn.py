@@ -11,7 +11,7 @@ import numpy as np
 
 from lowregret.certificate import Premise
 from lowregret.output import Average, Output, Random, WeightedAverage
-from lowregret.risk.bounds import INDEPENDENT
+from lowregret.risk.bounds import HUGE, INDEPENDENT
 from lowregret.risk.online_to_batch import (
     AVERAGE,
     DRAWN,
@@ -79,7 +79,7 @@ def game_risks(
     c = np.array([output.weight(t) for t in range(1, rounds + 1)]) if name == WEIGHTED else np.ones(rounds)
     total, said = float(c @ losses), {"output": name, "of": "loss"}
     found: list[RiskCertificate] = []
-    if ceiling is not None:
+    if ceiling is not None and float(np.max(c, initial=1.0)) * ceiling < HUGE:  # squares would overflow
         inside = Premise(
             f"0 ≤ f ≤ M = {ceiling:g} (assumed on the whole set, seen at the points played)",
             bool(np.all((losses >= 0) & (losses <= ceiling))),
@@ -87,7 +87,7 @@ def game_risks(
         )
         before = np.append(0.0, np.cumsum(losses)[:-1]) / np.maximum(np.arange(rounds), 1)
         spread = float(np.sum((c * (losses - before)) ** 2))
-        heaviest, log_inverse = float(c.max()) * ceiling, math.log(1 / delta)
+        heaviest, log_inverse = float(c.max()) * max(ceiling, 1 / HUGE), math.log(1 / delta)
         found = [
             o2b_eb(total, spread, float(c.sum()), heaviest, log_inverse, delta, **said),
             o2b_hp(total, float(c.sum()), float(c @ c), ceiling, log_inverse, delta, **said),

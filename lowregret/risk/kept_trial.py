@@ -67,7 +67,7 @@ class Figures:
     @classmethod
     def of(cls, sums: Vector, classifies: bool) -> Figures:
         """The figures of all parts, added up."""
-        loss, wrong, live_loss, live_wrong = (float(v) for v in sums[LOSS:] / max(sums[WEIGHT], 1e-300))
+        loss, wrong, live_loss, live_wrong = (float(v) for v in sums[LOSS:] / (sums[WEIGHT] or 1.0))
         errors = (wrong, live_wrong) if classifies else (None, None)
         return cls(int(sums[ROWS]), loss, errors[0], live_loss, errors[1])
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from sys import float_info
 
 import numpy as np
 
 from lowregret.certificate import Premise
+from lowregret.certificate.rounding import EXTRA
+from lowregret.compile.numerics import EPSILON, norm, squared
 from lowregret.domain import Point, Reals
 from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, OnMistakes
@@ -38,7 +41,7 @@ class Against:
 
     @property
     def norm(self) -> float:
-        return float(np.linalg.norm(self.u))
+        return norm(self.u)
 
 
 def promised_risks(learner: Linear, e: Against, delta: float, premises: tuple[Premise, ...]) -> list[RiskCertificate]:
@@ -64,9 +67,10 @@ def _perceptron(e: Against, delta: float) -> Iterator[RiskCertificate]:
     margins = e.labels * e.scores
     hinge, rounds = float(np.mean(np.maximum(1 - margins, 0.0))), e.labels.size
     yield prop_3(hinge, e.norm, e.longest, 1.0, rounds)
-    least = float(margins.min())
+    off = (e.u.size + EXTRA) * (EPSILON * e.norm * e.longest + float_info.min)  # scores are rounded
+    least = float(margins.min()) - off
     apart = Premise(f"y⟨u,x⟩ ≥ γ > 0 {ASSUMED}", least > 0, least)
-    mistakes = (e.norm * e.longest / least) ** 2 if least > 0 else math.inf
+    mistakes = squared(e.norm * e.longest / least) if least > 0 else math.inf
     found = prop_4(mistakes, rounds, delta)
     yield replace(found, premises=(*found.premises, apart))
 
@@ -91,8 +95,9 @@ def _distance(rule: Rule, v: Vector) -> float:
     """‖v − w₁‖; of lazy projections √(‖v‖² − ‖w₁‖²), which is more where 0 lies outside of the set."""
     first = rule.first(v.size)
     if isinstance(rule, MirrorDescent):
-        return math.sqrt(max(float(v @ v) - float(first @ first), 0.0))
-    return float(np.linalg.norm(v - first))
+        far, near = norm(v), norm(first)
+        return math.sqrt(max(far - near, 0.0)) * math.sqrt(far + near)
+    return norm(v - first)
 
 
 def _ridge(learner: Linear, e: Against) -> Iterator[RiskCertificate]:
@@ -106,6 +111,6 @@ def _ridge(learner: Linear, e: Against) -> Iterator[RiskCertificate]:
     fits = isinstance(learner.output, WeightedAverage if weighted else Average)
     if not (steep < math.inf and fits):
         return
-    first = float(np.linalg.norm(learner.rule.first(e.u.size)))
+    first = norm(learner.rule.first(e.u.size))
     size = min(learner.rule.domain.reach(2, e.u.size), max(steep / lam, first))
     yield cor_13(lam, steep, size, e.labels.size, weighted)

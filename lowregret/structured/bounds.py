@@ -13,6 +13,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.multiclass_mistakes import Margins, class_mistake_bounds
+from lowregret.compile.numerics import norm
 from lowregret.domain import Reals
 from lowregret.errors import DataError, PartError
 from lowregret.mirror import Euclidean
@@ -33,9 +34,9 @@ def structured_certificates(
     made = int(state.counts[MISTAKES])
     if wrong.size != state.rounds or np.count_nonzero(wrong) != made:
         raise DataError(f"give the {state.rounds} rounds of the run, {made} of them mistakes, learnt in one call")
-    norm, widest = float(np.linalg.norm(np.asarray(u, float))), math.sqrt(state.sums[LARGEST])
-    gamma = 1.0 if margins is None else best_margin(margins, norm * widest)
-    told = Margins(products[wrong], np.zeros(0) if margins is None else margins, norm, widest, np.size(u))
+    size, widest = norm(np.asarray(u, float).ravel()), math.sqrt(state.sums[LARGEST])
+    gamma = 1.0 if margins is None else best_margin(margins, size * widest)
+    told = Margins(products[wrong], np.zeros(0) if margins is None else margins, size, widest, np.size(u))
     found = class_mistake_bounds(told, float(state.sums[ENERGY]), widest, gamma)
     return [replace(c, details=c.details | {"γ": gamma}) for c in found if margins is not None or c.id != "THM-14.2"]
 
@@ -71,6 +72,6 @@ def drawn_error(
         raise PartError(f"margin must be positive, got {margin}")
     hinge = float(np.mean(np.maximum(1 - margins / margin, 0.0)))
     radius = math.sqrt(state.sums[LARGEST])
-    found = prop_3(hinge, float(np.linalg.norm(u)), radius, margin, max(state.rounds, 1))
+    found = prop_3(hinge, norm(np.asarray(u, float).ravel()), radius, margin, max(state.rounds, 1))
     observed = Premise("B ≥ ‖ψ(x,y) − ψ(x,ŷ)‖ in every run, as it was in this one", True, radius)
     return replace(found, premises=(independence(independent), *found.premises, observed))

@@ -304,3 +304,14 @@ def test_estimates_beyond_numbers_are_refused(points: int) -> None:
     assert player.rounds == 5
     assert np.array_equal(player.point, before)
     assert np.isfinite(player.loss)
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e-300, 1e150])
+def test_bounds_do_not_hang_on_units(unit: float) -> None:
+    """B²/(2η) was 0 where B² is no number: lengths, costs and η in another unit have the bound in that unit."""
+
+    def bound(size: float) -> float:
+        made = BanditDescent(L2Ball(size), 2, 0.1 * size, 0.1 * size, lipschitz=1.0, largest=2 * size)
+        return made.certificate.bound
+
+    assert bound(unit) / unit == pytest.approx(bound(1.0))

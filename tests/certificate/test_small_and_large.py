@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -10,15 +11,18 @@ import numpy as np
 import pytest
 
 from benchmarks.exact import Exact, inner, loss_at, multi_loss_at
-from lowregret import train, zoo
+from lowregret import play, train, zoo
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
-from lowregret.domain import Box, Point
+from lowregret.domain import Box, Domain, L2Ball, Point, Reals
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import Affine, Hinge, Logistic, MultiHinge, MultiLoss, PerceptronLoss, Softmax, Square
-from lowregret.rule import KT, AdaGrad
+from lowregret.loss import Affine, Cost, Hinge, Logistic, MultiHinge, MultiLoss, PerceptronLoss, Softmax, Square
+from lowregret.mirror import Euclidean
+from lowregret.regret import Moving, regret
+from lowregret.rule import KT, AdaGrad, MirrorDescent, ProjectedGradient, Rule
 from lowregret.run.begin import begin
+from lowregret.step import Constant, InverseSqrt
 
 NAMES = ["a", "b", "c"]
 FAR = 2.0**54
@@ -116,3 +120,58 @@ def test_scores_that_are_moved_to_a_kink_compiled() -> None:
     call(judge_all, False, loss, p, interpreted)
     assert compiled.tobytes() == interpreted.tobytes()
     assert 0 < np.count_nonzero(compiled[1]) < 100
+
+
+TINY, RATE = 1e-168, 1e-170  # a length whose square is no number, and a rate beside which it matters
+
+
+@pytest.mark.parametrize("certify", [True, False])
+@pytest.mark.parametrize("domain", [L2Ball(TINY), Reals()], ids=lambda domain: domain.name)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda domain: ProjectedGradient(domain, Constant(RATE)),
+        lambda domain: ProjectedGradient(domain, InverseSqrt(RATE)),
+        lambda domain: MirrorDescent(Euclidean(domain), Constant(RATE)),
+    ],
+    ids=["constant", "falling", "lazy"],
+)
+def test_weights_whose_squares_vanish(make: Callable[[Domain], Rule], domain: Domain, certify: bool) -> None:
+    """‖u‖²/(2η) was 0 where ‖u‖² is no number, and bounds were less than the regret."""
+    learner = Linear(Cost(), make(domain))
+    run = train(learner, np.ones((10, 1)), np.ones(10), compiled=False, certify=certify, comparator=L2Ball(TINY))
+    worst = sum((Fraction(float(p)) + Fraction(TINY) for p in run.scores), Fraction(0))
+    told = [c for c in run.certificates if c.premises_hold]
+    assert told
+    assert all(c.holds and worst <= Fraction(c.proved) for c in told)
+
+
+def test_a_path_whose_squares_vanish() -> None:
+    path = np.repeat([[-TINY], [-TINY / 2]], 5, axis=0)
+    found = regret(play(ProjectedGradient(L2Ball(TINY), Constant(RATE)), np.ones((10, 1))), Moving(path))
+    assert found.path_length == TINY / 2
+    assert found.certificate is not None
+    assert 0 < found.value <= found.certificate.proved
+
+
+@pytest.mark.parametrize("ridge", [1e-150, 1e-160, 1e-300, 1e-310])
+def test_a_ridge_that_is_hardly_there(ridge: float) -> None:
+    """max_u ⟨u,θ⟩ − (κ/2)‖u‖² was told as −∞ where the best ‖u‖² is no number."""
+    learner = Linear(Hinge(), ProjectedGradient(Reals(), Constant(0.01)), ridge=ridge)
+    found = train(learner, np.ones((3, 1)), np.ones(3), compiled=False).certificate
+    assert found.linear_regret is not None
+    assert found.linear_regret >= 1.49 / ridge
+    assert found.holds
+
+
+def test_weights_that_are_counted_from_far_away() -> None:
+    """The length of the centre was infinite, and rounding no number."""
+    learner = Linear(Square(), ProjectedGradient(L2Ball(1.0), Constant(1.0)), centre=[1e200, 0.0])
+    found = train(learner, [[0.0, 1.0]], [0.0], compiled=False).certificate
+    assert found.holds
+    assert found.rounding < math.inf
+
+
+def test_rates_whose_squares_are_no_numbers() -> None:
+    run = train(Linear(Square(), AdaGrad(1e200)), [[1e-200]], [1.0], compiled=False)
+    assert {c.id for c in run.certificates} == {"DIAGONAL", "ADAGRAD"}

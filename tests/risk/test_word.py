@@ -17,7 +17,7 @@ from lowregret.errors import DataError, PartError
 from lowregret.learner.kernel_perceptron import Gaussian
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import Absolute, Hinge, Logistic, Softmax
+from lowregret.loss import Absolute, Hinge, Logistic, PerceptronLoss, Softmax
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 from lowregret.play import Game, play
@@ -321,3 +321,48 @@ def test_errors_drawn_from_structures_rest_on_a_word_and_on_the_perceptron() -> 
     assert isinstance(machine, StructuredRun)
     with pytest.raises(PartError, match="structured Perceptron"):
         machine.drawn_error(np.zeros(4), x, classes)
+
+
+# ---- units that are out of all proportion ----------------------------------------------------------------------------
+
+
+def test_promises_against_a_u_whose_square_vanishes() -> None:
+    """‖u‖ was 0, and PROP-4 promised an error of 1.5 % whatever the margin."""
+    X, y = rows(200, 7, 0.001)
+    run, again = (train(zoo.perceptron(), X * size, y, compiled=False) for size in (1.0, 1e150))
+    told = by_id(run.promised_risks([1.0, 0.0, 0.0], X, y))
+    small = by_id(again.promised_risks([1e-170, 0.0, 0.0], X * 1e150, y))
+    assert small["PROP-4"].bound == pytest.approx(told["PROP-4"].bound, rel=1e-6)
+    large = by_id(again.promised_risks([1e150, 0.0, 0.0], X * 1e150, y))
+    assert large["PROP-4"].bound == pytest.approx(told["PROP-4"].bound, rel=1e-6)
+
+
+def test_margins_that_are_rounding() -> None:
+    """⟨u, x⟩ is −½ and is computed as ½: a margin that rounding may have made is none."""
+    X, u = np.array([[2.0**54, -1.0, -(2.0**54), 0.5]]), np.ones(4)
+    run = train(zoo.perceptron(), np.tile(X, (3, 1)), np.ones(3), compiled=False)
+    found = by_id(run.promised_risks(u, np.tile(X, (3, 1)), np.ones(3)))["PROP-4"]
+    assert not found.premises_hold
+
+
+def test_margins_of_classes_and_structures_whose_u_is_tiny() -> None:
+    """Of u and γ in the same small units the same is said: a factor of both changes nothing."""
+    X, u = np.random.default_rng(8).normal(size=(60, 2)), np.array([[-1.0, 1.0], [0.0, 0.0]])
+    y = (X[:, 0] > 0).astype(int)
+    run = train(structured_perceptron(Classes(2)), X, y, compiled=False)
+    assert isinstance(run, StructuredRun)
+    told, small = (run.drawn_error(scale * u.ravel(), X, y, margin=scale) for scale in (1.0, 1e-170))
+    assert small.bound == pytest.approx(told.bound)
+    classes = train(Multiclass(PerceptronLoss(), zoo.ogd(Hinge(), 1.0).rule), X, y, compiled=False)
+    wide = [
+        next(c for c in classes.mistake_certificates(scale * u, X, y, margin=scale) if c.id == "THM-14.2").bound
+        for scale in (1.0, 1e-170)
+    ]
+    assert wide[1] == pytest.approx(wide[0])
+
+
+@pytest.mark.parametrize("ceiling", [0.0, 1e-200, 1e200, math.inf])
+def test_ceilings_whose_squares_are_no_numbers(ceiling: float) -> None:
+    game = play(ProjectedGradient(L2Ball(1.0), Constant(0.1)), np.zeros((20, 2)))
+    found = by_id(game.risks(ceiling=ceiling, independent=True))
+    assert ("O2B-EB" in found) == (ceiling < 1)
