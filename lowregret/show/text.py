@@ -59,7 +59,13 @@ def describe_kept(run: LearntRun) -> list[str]:
         return f"{math.sqrt(figures.loss):.4g}" if isinstance(run.learner.loss, Square) else f"{figures.loss:.4g}"
 
     what = (
-        "wrong" if kept.error is not None else "root mean square" if isinstance(run.learner.loss, Square) else "a row"
+        "wrong"
+        if kept.error is not None
+        else "root mean square"
+        if isinstance(run.learner.loss, Square)
+        else "a row"
+        if run.alike
+        else "per unit of weight"
     )
     near = [f"{told(figures)} on {_HORIZONS[share]}" for share, figures in kept.horizons if share in _HORIZONS]
     once = "once the first pass is done and the model" if kept.repeated else "once the model"
@@ -81,7 +87,7 @@ def describe_kept(run: LearntRun) -> list[str]:
 
 def _share(worth: float, loss: float) -> str:
     """A part of the loss, which is a share of it where it is positive."""
-    return f"{worth / loss:.0%} of the loss" if loss > 0 else f"{worth:.4g} of the loss a row"
+    return f"{percent(worth / loss, 0)} of the loss" if loss > 0 else f"{worth:.4g} of the loss a row"
 
 
 def kernel_summary(run: Supported) -> str:
