@@ -143,15 +143,16 @@ class Telling:
             return
         yield f"regret           {mixture.regret:.6g} to the best expert for all, {mixture.best.name}"
         for found in mixture.certificates:
-            whom = found.comparator["of"] if found.comparator["set"] == "simplex" else "any expert"
+            whom = f"fixed {found.comparator['of']}" if found.comparator["set"] == "simplex" else "expert"
+            whom += found.awake
             if found.linear_regret is not None:
                 most = rounded_up(found.linear_regret)
-                yield f"                 at most {most} to any fixed {whom}, known at every moment"
+                yield f"                 at most {most} to any {whom}, known at every moment"
             if found.premises_hold and math.isfinite(found.bound):
                 most = rounded_up(found.bound)
                 yield f"                 theory promised at most {most} ({found.id}: {found.statement})"
             else:
-                yield f"                 nothing was promised against {whom}"
+                yield f"                 nothing was promised against any {whom}"
             yield from (f"                 because not: {p.name} ({p.observed})" for p in found.premises if not p.holds)
         if mixture.drift:
             yield f"                 of it {mixture.drift:.6g} because outcomes come late (drift, known exactly)"

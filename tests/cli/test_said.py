@@ -97,3 +97,21 @@ def test_pictures_call_losses_of_weighted_rows_what_they_are() -> None:
     for weights, name in ((None, "mean loss so far"), (np.full(4, 9.0), "loss per round so far")):
         figure = plot_run(train(zoo.ogd(Hinge()), x, y, weights=weights, compiled=False), None)
         assert figure.axes[0].get_ylabel() == name
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "ml-poly"])
+def test_regret_to_any_weights_says_whose(capsys: Capsys, tmp_path: Path, algorithm: str) -> None:
+    """An expert that slept is told apart where the certificate does not speak of it."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=60)
+    x = y[:, None] + rng.normal(size=(60, 2)) * [0.1, 3.0]
+    rows = [
+        [f"{b:.3f}", f"{a:.3f}" if t % 5 else "", f"{c:.3f}"] for t, (b, (a, c)) in enumerate(zip(y, x, strict=True))
+    ]
+    path = written(tmp_path / "a.csv", ["y,good,poor", *map(",".join, rows)])
+    said = "experts", path, "--target", "y", "--loss", "mae", "--delay", 3, "--algorithm", algorithm
+    told, found = run(capsys, *said).out, run(capsys, *said, "--json").json
+    speaks = found["certificate"]["comparator"].get("slept") != "never"
+    assert speaks == (algorithm == "ml-poly")
+    assert ("to any fixed weights of experts that never slept" in told) != speaks
+    assert found["certificate"]["linear_regret"] >= found["best"]["regret"] or not speaks
