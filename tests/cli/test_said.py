@@ -105,9 +105,7 @@ def test_regret_to_any_weights_says_whose(capsys: Capsys, tmp_path: Path, algori
     rng = np.random.default_rng(0)
     y = rng.normal(size=60)
     x = y[:, None] + rng.normal(size=(60, 2)) * [0.1, 3.0]
-    rows = [
-        [f"{b:.3f}", f"{a:.3f}" if t % 5 else "", f"{c:.3f}"] for t, (b, (a, c)) in enumerate(zip(y, x, strict=True))
-    ]
+    rows = [[f"{y[t]:.3f}", f"{x[t, 0]:.3f}" if t % 5 else "", f"{x[t, 1]:.3f}"] for t in range(60)]
     path = written(tmp_path / "a.csv", ["y,good,poor", *map(",".join, rows)])
     said = "experts", path, "--target", "y", "--loss", "mae", "--delay", 3, "--algorithm", algorithm
     told, found = run(capsys, *said).out, run(capsys, *said, "--json").json
