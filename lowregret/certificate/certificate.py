@@ -80,7 +80,7 @@ class Certificate:
 
     @property
     def awake(self) -> str:
-        """What experts must have been for the certificate to speak of them, in words; nothing if it speaks of all."""
+        """The experts that the certificate speaks of, in words after their name; nothing if it speaks of all."""
         if "slept" not in self.comparator:
             return ""
         return " that never slept" if self.comparator["set"] == "experts" else " of experts that never slept"

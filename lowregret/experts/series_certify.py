@@ -94,7 +94,7 @@ def _through_pool(m: SeriesMixture) -> Certificate:
 
 
 def _slept(spoken_of: Any) -> dict[str, str]:
-    """What the comparators say of sleepers, if not all experts who were ever awake are spoken of."""
+    """A note that the comparators never slept, if not all experts who were ever awake are spoken of."""
     return {} if np.all(spoken_of) else {"slept": "never"}
 
 
