@@ -22,6 +22,7 @@ from lowregret.show.text import (
     describe_added,
     describe_kept,
     describe_partitions,
+    describe_ridge,
     describe_risk,
 )
 from lowregret.state import RIDGE
@@ -174,7 +175,7 @@ def _tell_proof(session: Session) -> list[str]:
     run, certificate, each = session.run, session.certificate, _each(session.metrics)
     rounds, weight = max(run.rounds, 1), run.weight or 1.0
     lines = describe(run.certificate, rounds) if certificate.id != run.certificate.id else []
-    lines += describe(certificate, rounds)
+    lines += [*describe(certificate, rounds), *describe_ridge(run)]
     if certificate.hindsight is not None:
         mean = certificate.measure != "regret"  # a weighted regret
         best, gap = (certificate.hindsight[name] / (1.0 if mean else weight) for name in ("loss", "gap"))

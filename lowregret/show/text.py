@@ -37,7 +37,14 @@ def summary(run: LearntRun) -> str:
         lines.append(f"error      {percent(run.error)} of the {'rows' if run.alike else 'weight'} predicted wrongly")
     lines += [*describe_added(run), *describe_kept(run)]
     return "\n".join(
-        [*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_partitions(run), *describe_risk(run)]
+        [
+            *lines,
+            *describe(certificate, rounds),
+            *describe_ridge(run),
+            *describe_fixed(run),
+            *describe_partitions(run),
+            *describe_risk(run),
+        ]
     )
 
 
@@ -134,6 +141,12 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
         if not p.holds
     ]
     return lines
+
+
+def describe_ridge(run: LearntRun) -> list[str]:
+    """A line that says of a regret with a ridge what it is the regret of; `loss` has no regulariser."""
+    ridge = run.learner.ridge
+    return [f"           of losses with the regulariser, λ = {ridge:g}"] if ridge > 0 else []
 
 
 def describe_fixed(run: LearntRun) -> list[str]:

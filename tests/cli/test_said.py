@@ -49,12 +49,12 @@ def test_the_least_loss_of_fixed_choices_has_the_regulariser(capsys: Capsys, tmp
     """w = 2 loses nothing on these rows; with its regulariser it loses 2."""
     path = written(tmp_path / "a.svm", ["+1 1:1", "-1 1:-0.5"] * 40)
     said = "train", path, "--loss", "hinge", "--algorithm", "ogd-sc", "--lam", "1", "--radius", "10"
-    found = re.search(
-        r"so no fixed choice there had a loss, regulariser included, below (\S+) a row", run(capsys, *said).out
-    )
+    told = run(capsys, *said).out
+    found = re.search(r"so no fixed choice there had a loss, regulariser included, below (\S+) a row", told)
     w = np.linspace(0, 3, 3001)
     best = float(np.min((np.maximum(1 - w, 0) + np.maximum(1 - 0.5 * w, 0)) / 2 + w**2 / 2))
     assert found is not None
+    assert "of losses with the regulariser, λ = 1\n" in told
     assert 0.9 * best < float(found[1]) <= best
 
 
