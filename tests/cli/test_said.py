@@ -113,3 +113,9 @@ def test_regret_to_any_weights_says_whose(capsys: Capsys, tmp_path: Path, algori
     assert speaks == (algorithm == "ml-poly")
     assert ("to any fixed weights of experts that never slept" in told) != speaks
     assert found["certificate"]["linear_regret"] >= found["best"]["regret"] or not speaks
+
+
+def test_roots_of_mean_squares_of_late_outcomes_are_called_so(capsys: Capsys, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", ["y,a,b", *(f"{t % 7},{t % 5},{t % 3}" for t in range(40))])
+    told = run(capsys, "experts", path, "--target", "y", "--loss", "rmse", "--delay", 2).out
+    assert re.search("the mixture .* root mean square, over 40 rows\nthe plain mean .* root mean square\n", told)
