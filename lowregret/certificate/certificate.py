@@ -71,12 +71,19 @@ class Certificate:
         if "best" in told:
             return f"the best of its {told['count']} experts, {told['best']}"
         if told["set"] in SINGULAR:
-            return f"{'the best' if best else 'every'} {SINGULAR[told['set']]}"
+            return f"{'the best' if best else 'every'} {SINGULAR[told['set']]}{self.awake}"
         size = "total" if told["set"] == "simplex" else "radius"
         where = f"in the {told['set']}" + (f" of {size} {told['radius']:g}" if "radius" in told else "")
         where += f" around {told['around']}" if "around" in told else ""
-        what = f"fixed {told['of']}" if "of" in told else "fixed choice"
+        what = f"fixed {told['of']}{self.awake}" if "of" in told else "fixed choice"
         return f"{'the best' if best else 'every'} {what} {'anywhere' if told['set'] == 'reals' else where}"
+
+    @property
+    def awake(self) -> str:
+        """The experts that the certificate speaks of, in words after their name; nothing if it speaks of all."""
+        if "slept" not in self.comparator:
+            return ""
+        return " that never slept" if self.comparator["set"] == "experts" else " of experts that never slept"
 
     @property
     def proved(self) -> float:

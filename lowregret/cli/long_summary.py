@@ -60,12 +60,16 @@ class TableReview:
         """The loss a row, or its root."""
         return math.sqrt(loss / rows) if self.root else loss / rows
 
+    def told(self, loss: float) -> str:
+        """The loss over all rows as it is shown, and what that is."""
+        return f"{self.a_row(loss, self.rows):.6g} {'root mean square' if self.root else 'a row'}"
+
     def lines(self, names: list[str], weights: Vector) -> Iterator[str]:
         """The figures in words, the first few experts among them."""
         if not self.rows:
             return
-        yield f"the mixture      {self.a_row(self.own, self.rows):.6g} a row, over {counted(self.rows, 'row')}"
-        yield f"the plain mean   {self.a_row(self.mean, self.rows):.6g} a row"
+        yield f"the mixture      {self.told(self.own)}, over {counted(self.rows, 'row')}"
+        yield f"the plain mean   {self.told(self.mean)}"
         means = self.losses / np.maximum(self.awake, 1)
         order = [i for i in np.argsort(means, kind="stable").tolist() if self.awake[i]]
         for place, i in enumerate(order[:LISTED]):
@@ -134,8 +138,7 @@ class Telling:
         review, mixture = self.review, self.mixture
         yield from review.lines(mixture.names, mixture.weights.mean(0) if review.rows else np.empty(0))
         if math.isfinite(review.each) and len(mixture.keys.series) > 1 and review.rows:
-            each = review.a_row(review.each, review.rows)
-            yield f"the best of each {each:.6g} a row (an expert for each series, seen afterwards)"
+            yield f"the best of each {review.told(review.each)} (an expert for each series, seen afterwards)"
 
     def _proof(self) -> Iterator[str]:
         mixture = self.mixture
@@ -143,15 +146,16 @@ class Telling:
             return
         yield f"regret           {mixture.regret:.6g} to the best expert for all, {mixture.best.name}"
         for found in mixture.certificates:
-            whom = found.comparator["of"] if found.comparator["set"] == "simplex" else "any expert"
+            whom = f"fixed {found.comparator['of']}" if found.comparator["set"] == "simplex" else "expert"
+            whom += found.awake
             if found.linear_regret is not None:
                 most = rounded_up(found.linear_regret)
-                yield f"                 at most {most} to any fixed {whom}, known at every moment"
+                yield f"                 at most {most} to any {whom}, known at every moment"
             if found.premises_hold and math.isfinite(found.bound):
                 most = rounded_up(found.bound)
                 yield f"                 theory promised at most {most} ({found.id}: {found.statement})"
             else:
-                yield f"                 nothing was promised against {whom}"
+                yield f"                 nothing was promised against any {whom}"
             yield from (f"                 because not: {p.name} ({p.observed})" for p in found.premises if not p.holds)
         if mixture.drift:
             yield f"                 of it {mixture.drift:.6g} because outcomes come late (drift, known exactly)"

@@ -15,7 +15,7 @@ from lowregret.experts import ExponentiatedGradient, MixedPortfolio, OnlineNewto
 from lowregret.experts.exponentiated import CALM
 from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger
-from lowregret.words import percent_up
+from lowregret.words import percent, percent_up
 
 NEAR = 0.05  # a distance from the evenly spread portfolio that makes no difference
 OPTIONS = ("prices", "cost", "periods", "beta", "delta")  # of portfolios alone
@@ -51,7 +51,7 @@ def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]
     lines = [f"wealth           1 has become {portfolio.wealth:.6g}"]
     if cost:
         took = -math.expm1(-portfolio.ledger.paid)
-        lines[0] += f", after costs of {cost:g} of what is bought or sold, which took {took:.2%}"
+        lines[0] += f", after costs of {cost:g} of what is bought or sold, which took {percent(took)}"
     for how, other in _others(found, review).items():
         lines.append(f"                 {other.wealth:.6g} {how}")
     best = review.combination
@@ -64,7 +64,7 @@ def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]
         lines.append(
             f"not listed       {late} of {len(found.names)} assets in some rows: the others share their weight"
         )
-    lines.append(f"drawdown         {portfolio.drawdown:.2%}, the largest fall from a highest wealth")
+    lines.append(f"drawdown         {percent(portfolio.drawdown)}, the largest fall from a highest wealth")
     periods = args.periods or YEAR
     lines.append(
         f"sharpe           {portfolio.sharpe(periods):.4g} ({periods:g} periods a year; no riskless rate taken off)"

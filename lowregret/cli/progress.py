@@ -67,7 +67,7 @@ class Progress:
         if ledger[0]:
             parts.append(f"loss {ledger[1] / ledger[0]:.4g}" + (f" (lately {loss / weight:.4g})" if weight else ""))
             if run.error is not None:
-                parts.append(f"error {percent(run.error)}" + (f" (lately {wrong / weight:.2%})" if weight else ""))
+                parts.append(f"error {percent(run.error)}" + (f" (lately {percent(wrong / weight)})" if weight else ""))
             parts.append(self._regret(now))
         self.before = ledger
         return "  ".join(part for part in parts if part)

@@ -22,8 +22,10 @@ from lowregret.show.text import (
     describe_added,
     describe_kept,
     describe_partitions,
+    describe_ridge,
     describe_risk,
 )
+from lowregret.state import RIDGE
 from lowregret.stream.columns import has_lags
 from lowregret.words import counted, in_lines, one_line, percent, rounded_down, rounded_up
 
@@ -34,11 +36,11 @@ _ONE_LABEL = "risk       nothing can be said of rows yet to come: all labels wer
 
 def show(session: Session, seconds: Seconds, model: str | None) -> str:
     """Rows and speed, loss, error against the simplest guess, the proof, and where the model is."""
-    run, several = session.run, f"{session.best_pass} passes over " if session.best_pass > 1 else ""
+    run, read = session.run, session.rows + session.reread - session.earlier.read
     lines = [
-        f"learnt     {several}{counted(session.metrics.rows, 'row')} with {session.algorithm}, "
+        f"learnt     {_tell_rows(session)} with {session.algorithm}, "
         f"{counted(session.nonzeros, 'non-zero')}, {counted(run.dimension, 'weight')}, "
-        f"in {seconds.work:.2f} s ({run.rounds / seconds.work:,.0f} rows/s)",
+        f"in {seconds.work:.2f} s ({read / seconds.work:,.0f} rows/s)",
         *_tell_compiling(seconds),
         f"loss       {tell_loss(session, session.metrics, session.mean_loss)}, {_when(session)}",
         *tell_metrics(session, session.metrics),
@@ -64,6 +66,15 @@ def show(session: Session, seconds: Seconds, model: str | None) -> str:
     if model:
         lines.append(f"model      {model}")
     return in_lines(lines)
+
+
+def _tell_rows(session: Session) -> str:
+    """The rows learnt, those of this command apart from those that a resumed model had learnt, and the passes."""
+    several = f"{session.best_pass} passes over " if session.best_pass > 1 else ""
+    if not session.earlier.learnt:
+        return f"{several}{counted(session.metrics.rows, 'row')}"
+    more = counted(session.metrics.rows - session.earlier.learnt, "more row")
+    return f"{several}{more}, {session.metrics.rows:,} in all,"
 
 
 def _tell_compiling(seconds: Seconds) -> list[str]:
@@ -138,8 +149,11 @@ def _tell_held_out(session: Session) -> list[str]:
     if not held.rows:
         return []
     rows, many = counted(held.rows, "row"), held.rows > 1
+    last = f"the last {rows if many else 'row'}"
+    if held.rows < held.given:  # others have no label, or weight 0
+        last = f"{held.rows:,} of the last {counted(held.given, 'row')}"
     who = (
-        f"the last {rows if many else 'row'}, scored by the model as predict would"
+        f"{last}, scored by the model as predict would"
         if session.held_last
         else f"{rows}, {'each ' if many else ''}scored when it came, and not learnt"
     )
@@ -161,7 +175,7 @@ def _tell_proof(session: Session) -> list[str]:
     run, certificate, each = session.run, session.certificate, _each(session.metrics)
     rounds, weight = max(run.rounds, 1), run.weight or 1.0
     lines = describe(run.certificate, rounds) if certificate.id != run.certificate.id else []
-    lines += describe(certificate, rounds)
+    lines += [*describe(certificate, rounds), *describe_ridge(run)]
     if certificate.hindsight is not None:
         mean = certificate.measure != "regret"  # a weighted regret
         best, gap = (certificate.hindsight[name] / (1.0 if mean else weight) for name in ("loss", "gap"))
@@ -175,9 +189,11 @@ def _tell_proof(session: Session) -> list[str]:
                 f"           so the exact regret lies between {rounded_down(low, 8)} and {rounded_up(high, 8)}"
             )
     elif certificate.linear_regret is not None and certificate.measure == "regret":
-        least = max((run.loss - certificate.linear_regret) / weight, 0.0)
+        mine = run.loss + run.learner.ridge / 2 * float(run.state.sums[RIDGE])
+        least = max((mine - certificate.linear_regret) / weight, 0.0)
+        told = ", regulariser included," * (run.learner.ridge > 0)
         lines.append(
-            f"           so no fixed choice there had a loss below {rounded_down(least, 4)} {each} on these rows"
+            f"           so no fixed choice there had a loss{told} below {rounded_down(least, 4)} {each} on these rows"
         )
     if session.best_pass > 1:
         lines.append(f"           over all {run.rounds:,} rounds of {session.best_pass} passes against one choice")
@@ -202,13 +218,14 @@ def tell_metrics(session: Served, metrics: Judged) -> list[str]:
     positives, negatives = s[POSITIVE_RIGHT] + s[POSITIVE_WRONG], s[NEGATIVE_RIGHT] + s[NEGATIVE_WRONG]
     lines = [
         f"error      {percent(metrics.error)} of the {_what(metrics)} predicted wrongly; "
-        f"always guessing {up if share > 0.5 else down}: {min(share, 1 - share):.2%}",
+        f"always guessing {up if share > 0.5 else down}: {percent(min(share, 1 - share))}",
         f"           of {positives:,.0f} labelled {up}, {s[POSITIVE_RIGHT]:,.0f} were found; "
         f"of {negatives:,.0f} labelled {down}, {s[NEGATIVE_RIGHT]:,.0f}",
     ]
     if metrics.auc is not None:
         area, off = metrics.auc
-        lines.append(f"ranking    {area:.4f} (AUC, ± {off:.1g}): chance that a {up} scores above a {down}")
+        near = rounded_up(off + abs(area - round(area, 4)), 1)  # that of the digits shown
+        lines.append(f"ranking    {area:.4f} (AUC, ± {near}): chance that a {up} scores above a {down}")
     return lines
 
 
@@ -223,10 +240,11 @@ def _tell_confusion(metrics: Confusion, classes: Sequence[Name]) -> list[str]:
     common, guessing = metrics.commonest
     lines = [
         f"error      {percent(metrics.error)} of the {_what(metrics)} predicted wrongly, "
-        f"of {counted(len(names), 'class', 'classes')}; always guessing {names[common]}: {guessing:.2%}"
+        f"of {counted(len(names), 'class', 'classes')}; always guessing {names[common]}: {percent(guessing)}"
     ]
     recall, of_class = metrics.recall, metrics.counts[:-1].sum(axis=1)
-    found = [f"{names[k]} {recall[k]:.0%} of {of_class[k]:,}" for k in np.argsort(recall, kind="stable") if of_class[k]]
+    order = [k for k in np.argsort(recall, kind="stable") if of_class[k]]
+    found = [f"{names[k]} {percent(float(recall[k]), 0)} of {of_class[k]:,}" for k in order]
     shown = found if len(found) <= SHOWN_CLASSES else [*found[: SHOWN_CLASSES // 2], "…", *found[-SHOWN_CLASSES // 2 :]]
     lines.append(f"found      {', '.join(shown)}")
     if len(names) <= SHOWN_CLASSES:

@@ -64,7 +64,8 @@ def _of_groups(m: SeriesMixture) -> Certificate:
     worst, exact = (float(np.max(a, axis=1, where=rivals, initial=-math.inf).sum()) for a in (linear, regrets))
     per = PER[m.keys.weighing]
     statement = f"Σ over {m.keys.weighing.replace('shrunk', 'series')}: {statement}" if per else statement
-    return _certificate(m, name, statement, f"weights{per}", (float(values.sum()), worst, exact), len(played))
+    whom = {"of": f"weights{per}"} | _slept(rivals | (awake == 0))
+    return _certificate(m, name, statement, whom, (float(values.sum()), worst, exact), len(played))
 
 
 def _through_pool(m: SeriesMixture) -> Certificate:
@@ -88,11 +89,17 @@ def _through_pool(m: SeriesMixture) -> Certificate:
     linear, regrets = (a.sum(0) for a in (accounts.linear + accounts.drift, accounts.owed - accounts.losses))
     worst, exact = (float(np.max(a, where=rivals[0], initial=-math.inf)) for a in (linear, regrets))
     statement = "R[k] ≤ Σ over series of what it owes to the pooled mixture + what that owes to k, one for all series"
-    return _certificate(m, "SHRUNK", statement, "weights for all series", (bound, worst, exact), len(played))
+    whom = {"of": "weights for all series"} | _slept(rivals | np.all(accounts.awake == 0, axis=0))
+    return _certificate(m, "SHRUNK", statement, whom, (bound, worst, exact), len(played))
+
+
+def _slept(spoken_of: Any) -> dict[str, str]:
+    """A note that the comparators never slept, if not all experts who were ever awake are spoken of."""
+    return {} if np.all(spoken_of) else {"slept": "never"}
 
 
 def _certificate(
-    m: SeriesMixture, name: str, statement: str, rivals: str, found: tuple[float, float, float], played: int
+    m: SeriesMixture, name: str, statement: str, whom: dict[str, str], found: tuple[float, float, float], played: int
 ) -> Certificate:
     """The certificate of a bound, the linearised regret and the exact one to the best experts, which are `found`."""
     bound, worst, exact = found
@@ -106,7 +113,7 @@ def _certificate(
     return Certificate(
         f"{name}+DRIFT" if late else name,
         statement + (" + Σ ℓ(p_t) − ℓ(q_t)" if late else "") + about,
-        compared | {"of": rivals},
+        compared | whom,
         worst if m.way.linearised and worst <= bound and math.isfinite(worst) else None,
         bound,
         tuple(premises),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.run.metrics import unlike
 from lowregret.types import Vector
 
 WORST = 10  # confusions that are worth telling
@@ -23,6 +24,8 @@ class Confusion:
     def __init__(self, counts: Any = None, sums: Vector | None = None) -> None:
         self.counts = np.zeros((1, 1), np.int64) if counts is None else counts
         self.sums = np.zeros((3, len(self.counts))) if sums is None else sums
+        self.given = 0  # rows, with those of weight 0
+        self.unlike = False  # whether a row counted otherwise than once
         self.judged = False  # whether rows came with their losses
 
     def see(self, classes: int, codes: Any, guesses: Any, weights: Vector, losses: Vector | None = None) -> None:
@@ -36,6 +39,7 @@ class Confusion:
         own, guesses, weights = np.where(codes < 0, classes, codes)[counted], guesses[counted], weights[counted]
         size = classes + 1
         pairs = own * size + np.where(guesses < 0, classes, guesses)
+        self.given, self.unlike = self.given + codes.size, self.unlike or unlike(weights)
         counts, sums = self.counts + np.bincount(pairs, minlength=size * size).reshape(size, size), self.sums.copy()
         np.add.at(sums[WEIGHT], own, weights)  # one after the other: batches change no bit
         np.add.at(sums[WRONG], own, np.where(own == guesses, 0.0, weights))
@@ -70,8 +74,8 @@ class Confusion:
 
     @property
     def alike(self) -> bool:
-        """Whether the weights of the rows sum to their number, as they do if all are 1."""
-        return self.weight == self.rows
+        """Whether all rows have importance weight 1, which is more than that the weights sum to their number."""
+        return self.weight == self.rows and not self.unlike
 
     @property
     def total(self) -> float:

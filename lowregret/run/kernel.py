@@ -61,6 +61,7 @@ from lowregret.state import (
 )
 from lowregret.store.file import Arrays, Saved
 from lowregret.types import Vector
+from lowregret.words import percent
 from lowregret.zoo import perceptron
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ class KernelRun(Saved):
 
     def _facts(self) -> Iterator[str]:
         yield from super()._facts()
-        yield f"error {self.error:.2%}"
+        yield f"error {percent(self.error)}"
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)

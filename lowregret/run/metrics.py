@@ -71,11 +71,17 @@ def tally(loss: Loss, y: Vector, weights: Vector, scores: Vector, sums: Vector, 
             bins[2 * bin_of(p) + (1 if positive else 0)] += weight
 
 
+def unlike(weights: Vector) -> bool:
+    """Whether some row that counts has another importance than 1."""
+    return bool(np.any((weights != 0.0) & (weights != 1.0)))
+
+
 class Metrics:
     """Error, confusion, area under the curve and log loss of a classifier; mean errors of a regression."""
 
     def __init__(self, loss: Loss, sums: Vector | None = None, bins: Any = None) -> None:
         self.loss = loss
+        self.given, self.unlike = 0, False  # rows, with those of weight 0; whether one counted otherwise than once
         self.sums = np.zeros(METRIC_SUMS) if sums is None else sums
         size = 2 * BINS if loss.classifies else 0
         self.bins = np.zeros(size)
@@ -84,7 +90,9 @@ class Metrics:
 
     def see(self, labels: Vector, weights: Vector, scores: Vector) -> None:
         """Count rows by their importance; no weights: all 1."""
+        self.unlike = self.unlike or unlike(weights)
         tally(self.loss, labels, weights, scores, self.sums, self.bins)
+        self.given += labels.size
 
     @property
     def rows(self) -> int:
@@ -97,8 +105,8 @@ class Metrics:
 
     @property
     def alike(self) -> bool:
-        """Whether the weights of the rows sum to their number, as they do if all are 1."""
-        return self.weight == self.rows
+        """Whether all rows have importance weight 1, which is more than that the weights sum to their number."""
+        return self.weight == self.rows and not self.unlike
 
     @property
     def total(self) -> float:

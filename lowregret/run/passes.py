@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from lowregret.types import Vector
 
 if TYPE_CHECKING:
     from lowregret.hindsight import Pass as Rereading
+
+
+class Earlier(NamedTuple):
+    """The rows that a session had read, and those it had learnt, when it was loaded."""
+
+    read: int = 0
+    learnt: int = 0
 
 
 @dataclass(frozen=True)

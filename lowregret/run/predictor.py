@@ -23,7 +23,7 @@ from lowregret.run.schema_predictor import PredictorSchema
 from lowregret.run.scoring import Scoring
 from lowregret.store.file import Arrays
 from lowregret.stream.places import Places
-from lowregret.words import counted
+from lowregret.words import counted, percent
 
 
 class Predictor(Scoring):
@@ -126,7 +126,7 @@ class Predictor(Scoring):
         yield f"{counted(self.rounds, 'round')} learnt"
         kept = self.kept
         if kept is not None:
-            error = "" if kept.error is None else f", error {kept.error:.2%}"
+            error = "" if kept.error is None else f", error {percent(kept.error)}"
             when = " in its first pass" if kept.repeated else ""
             yield f"{type(self.learner.loss).__name__} loss {kept.loss:.4g}{error} of the kept model{when}"
 

@@ -35,7 +35,7 @@ from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.outcome import NOTHING, Learnt, Steps
-from lowregret.run.passes import Pass, best_pass, weighed
+from lowregret.run.passes import Earlier, Pass, best_pass, weighed
 from lowregret.run.predictor import Predictor
 from lowregret.run.served import Served, read_served
 from lowregret.run.spread import SpreadRun
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from lowregret.convex.minimise import Solution
     from lowregret.hindsight import Pass as Rereading
     from lowregret.hindsight import Report
-
 
 Observer = Callable[[Batch, Learnt], object]  # what wants to know of each batch
 
@@ -74,6 +73,7 @@ class Session(Served):
     dictionary: Dictionary | None = None  # names of features, if they are kept
     remarks: list[str] = field(default_factory=list)  # on columns of which little is learnt
     best: Solution | None = None  # the best fixed choice in hindsight
+    earlier: Earlier = Earlier()  # of the commands before
     theirs: Vector | None = None  # its losses at the rounds of the run's trace
 
     def __post_init__(self) -> None:
@@ -89,8 +89,7 @@ class Session(Served):
 
         If a row cannot be learnt, or something else goes wrong, the rows before it are learnt, and observers know it.
         """
-        begin, before = time.perf_counter(), self._sums()
-        learnt = NOTHING
+        begin, before, learnt = time.perf_counter(), self._sums(), NOTHING
         try:
             if batch.last:
                 learnt = self._judged_last(batch)
@@ -217,8 +216,7 @@ class Session(Served):
         step = learner.rule.schedule()
         counted = partial(weighed, rows, step, run.rounds, passes)
         kappa = learner.ridge * step.total_importance(run.rounds)
-        start = run.placed_weights
-        self.best = best_fixed(learner, u, counted, start, kappa, run.compiled, report=report or silent)
+        self.best = best_fixed(learner, u, counted, run.placed_weights, kappa, run.compiled, report=report or silent)
         if is_plain(learner):
             again = (piece for _ in range(passes) for piece in rows())
             self.theirs = losses_at(learner, self.best.w, again, run.trace.rounds, run.compiled)
@@ -377,7 +375,9 @@ class Session(Served):
                 found: Judged = Confusion(arrays[f"{name}.confusion"], arrays[f"{name}.sums"])
             else:
                 found = Metrics(run.learner.loss, arrays[f"{name}.sums"], arrays[f"{name}.bins"])
+            found.unlike = not run.alike
             setattr(session, name, found)
+        session.earlier = Earlier(session.rows, session.metrics.rows)
         if "unwritten" in arrays:
             session.unwritten = arrays["unwritten"].tobytes().decode()
         if "names" in arrays:

@@ -87,7 +87,7 @@ def plot_auto(run: Mixed, path: str | os.PathLike[str] | None, theirs: Any = Non
     """
     figure, panels = new_figure(4 if theirs is None else 5, _title(run), shared=2 if theirs is None else 3)
     t, best = run.trace, run.certificate
-    loss_curves(t, panels[0], theirs)
+    loss_curves(t, panels[0], theirs, _mean(run))
     measured = "regret" if best.linear_regret == best.regret else MEASURED
     nested_curves(panels[1], t.rounds, t.linear_regret, t.bound, t.theorem, best, measured)
     if theirs is not None:
@@ -96,14 +96,14 @@ def plot_auto(run: Mixed, path: str | os.PathLike[str] | None, theirs: Any = Non
         panels[2].plot(t.rounds, t.loss - theirs, color=EXACT, label="regret")
         label_regret(panels[2], run.fixed_certificate)
         panels[1].set_xlabel("")
-    era_curves(run.eras(), panels[-2:])
+    era_curves(run.eras(), panels[-2:], _mean(run))
     return finish(figure, path)
 
 
 def plot_eras(eras: InEras, path: str | os.PathLike[str] | None) -> Figure:
     """Mean losses in eras, and weights of experts."""
     figure, panels = new_figure(2, f"{eras.ends.size} eras")
-    era_curves(eras, panels)
+    era_curves(eras, panels, "loss per round")
     return finish(figure, path)
 
 
@@ -114,27 +114,32 @@ def _title(run: Proved) -> str:
 def run_curves(run: Proved, panels: Any, theirs: Any) -> None:
     """The two panels of every run."""
     t, (above, below) = run.trace, panels
-    loss_curves(t, above, theirs)
+    loss_curves(t, above, theirs, _mean(run))
     nested_curves(below, t.rounds, t.linear_regret, t.bound, t.theorem, run.certificate)
     if theirs is not None:
         below.plot(t.rounds, t.loss - theirs, color=EXACT, label="regret")
         label_regret(below, run.certificate)
 
 
-def loss_curves(t: Trace, axes: Axes, theirs: Any) -> None:
+def _mean(run: Proved) -> str:
+    """The name of losses divided by rounds: rows of importance c lose c·ℓ in one round."""
+    return "mean loss" if getattr(run, "alike", True) else "loss per round"
+
+
+def loss_curves(t: Trace, axes: Axes, theirs: Any, mean: str = "mean loss") -> None:
     """Mean loss of the learner, and of a fixed choice."""
     rounds = np.maximum(t.rounds, 1)
     axes.plot(t.rounds, t.loss / rounds, color=LOSS, label="learner")
-    axes.set_ylabel("mean loss so far")
+    axes.set_ylabel(f"{mean} so far")
     if theirs is not None:
         axes.plot(t.rounds, theirs / rounds, color=EXACT, label="best fixed choice in hindsight")
         axes.legend(fontsize="small")
 
 
-def era_curves(eras: InEras, panels: Any) -> None:
+def era_curves(eras: InEras, panels: Any, mean: str = "mean loss") -> None:
     """Mean loss in each era: of the mixture, of its best expert, and of the best of the whole run; below, weights."""
     above, below = panels
-    above.set_ylabel("mean loss in the era")
+    above.set_ylabel(f"{mean} in the era")
     below.set_xlabel("round")
     if eras.ends.size:
         edges, favourite = np.append(0, eras.ends), int(eras.experts.sum(axis=0).argmin())

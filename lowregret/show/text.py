@@ -37,7 +37,14 @@ def summary(run: LearntRun) -> str:
         lines.append(f"error      {percent(run.error)} of the {'rows' if run.alike else 'weight'} predicted wrongly")
     lines += [*describe_added(run), *describe_kept(run)]
     return "\n".join(
-        [*lines, *describe(certificate, rounds), *describe_fixed(run), *describe_partitions(run), *describe_risk(run)]
+        [
+            *lines,
+            *describe(certificate, rounds),
+            *describe_ridge(run),
+            *describe_fixed(run),
+            *describe_partitions(run),
+            *describe_risk(run),
+        ]
     )
 
 
@@ -59,7 +66,13 @@ def describe_kept(run: LearntRun) -> list[str]:
         return f"{math.sqrt(figures.loss):.4g}" if isinstance(run.learner.loss, Square) else f"{figures.loss:.4g}"
 
     what = (
-        "wrong" if kept.error is not None else "root mean square" if isinstance(run.learner.loss, Square) else "a row"
+        "wrong"
+        if kept.error is not None
+        else "root mean square"
+        if isinstance(run.learner.loss, Square)
+        else "a row"
+        if run.alike
+        else "per unit of weight"
     )
     near = [f"{told(figures)} on {_HORIZONS[share]}" for share, figures in kept.horizons if share in _HORIZONS]
     once = "once the first pass is done and the model" if kept.repeated else "once the model"
@@ -81,7 +94,7 @@ def describe_kept(run: LearntRun) -> list[str]:
 
 def _share(worth: float, loss: float) -> str:
     """A part of the loss, which is a share of it where it is positive."""
-    return f"{worth / loss:.0%} of the loss" if loss > 0 else f"{worth:.4g} of the loss a row"
+    return f"{percent(worth / loss, 0)} of the loss" if loss > 0 else f"{worth:.4g} of the loss a row"
 
 
 def kernel_summary(run: Supported) -> str:
@@ -128,6 +141,12 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
         if not p.holds
     ]
     return lines
+
+
+def describe_ridge(run: LearntRun) -> list[str]:
+    """A line that says of a regret with a ridge what it is the regret of; `loss` has no regulariser."""
+    ridge = run.learner.ridge
+    return [f"           of losses with the regulariser, λ = {ridge:g}"] if ridge > 0 else []
 
 
 def describe_fixed(run: LearntRun) -> list[str]:

@@ -97,7 +97,7 @@ def add_metrics(one: Metrics, other: Metrics) -> Metrics:
         spread = apart * apart * (a * (b / (a + b)))
         sums[measured.LABEL_SPREAD] += max(spread, measured.LEAST) if a and b and apart else 0.0
     found = Metrics(one.loss, sums)
-    found.bins = one.bins + other.bins
+    found.bins, found.unlike = one.bins + other.bins, one.unlike or other.unlike
     return found
 
 

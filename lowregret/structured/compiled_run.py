@@ -44,6 +44,7 @@ from lowregret.structured.schema import RankingSchema, StructuredSchema
 from lowregret.structured.scratch import FixedWeights, Scratch
 from lowregret.structured.space import Space, outside
 from lowregret.types import Vector
+from lowregret.words import percent
 
 
 class GroupRun(TaskRun):
@@ -247,9 +248,9 @@ class StructuredRun(GroupRun):
             )
 
     def _said(self) -> list[str]:
-        lines = [f"error      {self.error:.2%} of the labels predicted wrongly"]
+        lines = [f"error      {percent(self.error)} of the labels predicted wrongly"]
         if not self.space.single:
-            lines.append(f"           {self.mistakes / max(self.rounds, 1):.2%} of the sequences not wholly right")
+            lines.append(f"           {percent(self.mistakes / max(self.rounds, 1))} of the sequences not wholly right")
         return lines
 
 
@@ -313,5 +314,6 @@ class RankingRun(GroupRun):
     def _said(self) -> list[str]:
         return [
             f"position   {self.mean_position:.4g} of the chosen item on average, 1 being first",
-            f"           mean reciprocal rank {self.mean_reciprocal_rank:.4g}, first in {1 - self.error:.2%} of lists",
+            f"           mean reciprocal rank {self.mean_reciprocal_rank:.4g}, "
+            f"first in {percent(1 - self.error)} of lists",
         ]

@@ -42,6 +42,7 @@ from lowregret.structured.learner import Structured, Task, learn_gradient
 from lowregret.structured.run import TaskRun, diverged_error
 from lowregret.structured.schema import OwnSchema
 from lowregret.types import Vector
+from lowregret.words import percent
 
 Entries = tuple[Any, Vector]
 
@@ -190,7 +191,7 @@ class OwnRun(TaskRun):
         return float(w[indices] @ values)
 
     def _said(self) -> list[str]:
-        return [f"error      {self.error:.2%} of the structures predicted wrongly"]
+        return [f"error      {percent(self.error)} of the structures predicted wrongly"]
 
 
 def same(a: Any, b: Any) -> bool:

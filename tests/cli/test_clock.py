@@ -9,6 +9,7 @@ import pytest
 
 from lowregret.cli.clock import Clock, Seconds
 from lowregret.cli.summary import show
+from lowregret.run.passes import Earlier
 from lowregret.run.session import Session
 from tests.cli.running import process, run, svm_lines
 
@@ -41,6 +42,7 @@ def test_the_summary_tells_them_apart(capsys: pytest.CaptureFixture[str], tmp_pa
     path.write_text("\n".join(svm_lines(50)) + "\n")
     assert run(capsys, "train", path, "--loss", "hinge", "-o", model, "--quiet").code == 0
     session = Session.load(model)
+    session.earlier = Earlier()  # as if its rows had been learnt just now
     cold, warm = (show(session, seconds, None).splitlines() for seconds in (Seconds(10.5, 10.0), Seconds(0.5)))
     assert cold[0] == warm[0]
     assert cold[0].endswith("in 0.50 s (100 rows/s)")
