@@ -40,6 +40,7 @@ from lowregret import (
     zoo,
 )
 from lowregret.convex import QuadraticFunction, Regularised, ScoreFunction
+from lowregret.domain import Point
 from lowregret.regret import (
     Best,
     ExpertRecord,
@@ -161,6 +162,25 @@ def test_realised_regret_and_luck() -> None:
     assert regret(ExpertRecord(costs, game.points), Realised(drawn)).bound == pytest.approx(
         game.regret + 17.3, abs=0.02
     )
+
+
+def test_realised_regret_is_against_all_experts() -> None:
+    """Whatever the game itself is compared with: its own theorem speaks of that alone."""
+    costs = np.random.default_rng(0).random((50, 3)) * [0.1, 1.0, 1.0]
+    game = play(MirrorDescent(Entropy(), Constant(0.1)), costs, comparator=Point(np.full(3, 1 / 3)), compiled=False)
+    found = regret(game, Realised(np.argmax(game.points, axis=1)))
+    assert found.bound is not None
+    assert found.bound >= found.details["expected"] + found.details["luck"]
+
+
+def test_bounds_of_a_weighted_mean_are_none_of_the_sum() -> None:
+    centres = np.random.default_rng(0).normal(size=(50, 2))
+    game = play(ProjectedGradient(L2Ball(1.0), WeightedInverseTime(1.0)), map(QuadraticFunction, centres), dimension=2)
+    for comparator in (None, [0.0, 0.0], L2Ball(0.5)):
+        assert regret(game, comparator).bound is None
+    found = regret(game, Weighted())
+    assert found.bound is not None
+    assert found.value <= found.bound
 
 
 # ---- points and sets -------------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def _choose(s: BanditState, eta: float, centred: bool, advice: Any, p: Vector) -
             p[i] += s.weights[n] * advice[n, i]
             most = max(most, advice[n, i])
         total += p[i]
-        least = min(least, p[i] / most) if p[i] > 0.0 else least
+        least = min(least, p[i] / most) if most > 0.0 else least  # 0 where experts say i whose weights vanished
     for i in range(p.size):
         p[i] /= total
     s.counts[CHOICES] += 1

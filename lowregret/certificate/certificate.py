@@ -93,7 +93,7 @@ class Certificate:
         """
         if self.linear_regret is None:
             return self.bound + self.rounding
-        refuted = not at_most(self.linear_regret, self.bound + self.rounding)
+        refuted = self.linear_regret > self.bound + self.rounding  # also by as little as premises let pass
         return (self.linear_regret if refuted else min(self.linear_regret, self.bound)) + self.rounding
 
     @property

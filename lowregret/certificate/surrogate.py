@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
-from lowregret.compile.numerics import TOLERANCE
+from lowregret.compile.numerics import EPSILON, TOLERANCE
 from lowregret.domain import Point
 from lowregret.types import Vector
 
@@ -17,7 +17,7 @@ def surrogate_certificate(
 
     `points` are w_1 … w_T (T × d), `vectors` g_t, `losses` ℓ_t(w_t), `surrogates` ℓ̃_t(u). Premise, for each t:
     ⟨g_t, u − w_t⟩ ≤ ℓ̃_t(u) − ℓ_t(w_t). The Perceptron is g_t = −y_t x_t on mistakes (else 0), ℓ_t = 1[mistake],
-    ℓ̃_t = [1 − y_t⟨u,x_t⟩]₊.
+    ℓ̃_t = [1 − y_t⟨u,x_t⟩]₊. What premises let pass, a share of 10⁻⁹, is part of the rounding.
     """
     tilts = vectors * (u - points)
     excess = np.sum(tilts, axis=1) - (surrogates - losses)
@@ -30,6 +30,7 @@ def surrogate_certificate(
         + eta / 2 * float(np.sum(vectors**2))
     )
     farthest = stepped * (1 + TOLERANCE)
+    let_pass = TOLERANCE * float(np.sum(sizes)) + TOLERANCE * (1 + TOLERANCE) / eta * float(stepped @ stepped)
     worst = float(np.max(excess, initial=0.0))
     return Certificate(
         id="THM-14.6",
@@ -43,4 +44,5 @@ def surrogate_certificate(
         ),
         measure="loss",
         regret=float(np.sum(losses)),
+        rounding=let_pass + EPSILON * (points.size + 16) * bound,
     )

@@ -152,7 +152,7 @@ class _Model:
         self.cut(start)
         if not p.curved and self.s == 0:  # at first, one step spans the set
             reach = p.domain.reach(2, start.w.size)
-            self.pull = max(float(np.linalg.norm(self.slopes)) / (reach if math.isfinite(reach) else 1.0), 1e-6)
+            self.pull = max(float(np.linalg.norm(self.slopes)) / (reach if 0 < reach < math.inf else 1.0), 1e-6)
             self.least = self.pull * 1e-9
 
     def hold(self, centre: Vector) -> None:

@@ -274,8 +274,7 @@ class Game(Saved):
             self.losses[:rounds],
             np.array(seat.drops[:rounds]),
             np.array(seat.steps[:rounds]),
-            seat.gaps[rounds],
-            max(seat.gaps[: rounds + 1]),
+            np.array(seat.gaps[: rounds + 1]),
             self.comparator,
             regret,
         )

@@ -12,11 +12,20 @@ import numpy as np
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import norms
 from lowregret.convex.functions import alike
-from lowregret.domain import Domain, Point
+from lowregret.domain import Domain, Point, Simplex
 from lowregret.errors import DataError, PartError
 from lowregret.regret.played import Record
 from lowregret.regret.result import Regret
 from lowregret.types import Vector
+
+
+def theorem(record: Record, comparators: Domain, measure: str = "regret") -> Certificate | None:
+    """The tightest certificate of a record against these comparators, if it bounds what is measured.
+
+    Of a schedule that weighs rounds it bounds a weighted mean, and not the sum.
+    """
+    found = record.certificate(comparators)
+    return found if found is not None and found.measure == measure else None
 
 
 class Comparator(ABC):
@@ -35,7 +44,7 @@ class Fixed(Comparator):
 
     def against(self, record: Record) -> Regret:
         u = record.point(self.u)
-        return Regret("static", record.losses, record.along(u), u, certificate=record.certificate(Point(u)))
+        return Regret("static", record.losses, record.along(u), u, certificate=theorem(record, Point(u)))
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class Best(Comparator):
     def against(self, record: Record) -> Regret:
         domain = self.domain or record.domain
         found = record.best(domain, np.ones(record.losses.size))
-        theirs, certificate = record.along(found.w), record.certificate(domain)
+        theirs, certificate = record.along(found.w), theorem(record, domain)
         return Regret("static", record.losses, theirs, found.w, max(found.gap, 0.0), certificate=certificate)
 
 
@@ -97,7 +106,7 @@ class Weighted(Comparator):
         else:
             u, gap = record.point(target), 0.0
             domain = Point(u)
-        certificate = record.certificate(domain) if own else None
+        certificate = theorem(record, domain, "weighted regret") if own else None
         return Regret("weighted", c * record.losses, c * record.along(u), u, max(gap, 0.0), certificate=certificate)
 
     def _weights(self, record: Record) -> tuple[Vector, bool]:
@@ -135,13 +144,14 @@ class Realised(Comparator):
         best = int(np.argmin([math.fsum(column) for column in (costs - alike(costs)).T]))
         expected = float(np.sum(record.losses - costs[:, best]))
         luck = math.sqrt(rounds * math.log(1 / self.delta) / 2)
-        theory = record.certificate(record.domain)
+        all_experts = Simplex(1.0)
+        theory = theorem(record, all_experts)
         bound = theory.bound if theory is not None and theory.premises_hold else expected
         unit = bool(np.all((costs >= 0) & (costs <= 1))) and np.allclose(weights.sum(axis=1), 1)
         certificate = Certificate(
             id="AZUMA",
             statement=f"realised regret ≤ expected regret + √(T ln(1/δ)/2), with probability {1 - self.delta:g}",
-            comparator=record.domain.describe(),
+            comparator=all_experts.describe(),
             linear_regret=None,
             bound=bound + luck,
             premises=(

@@ -106,6 +106,22 @@ def test_the_baseline_is_settled_before_the_draw_and_within_its_limit() -> None:
     assert exp4.certificates[0].holds
 
 
+def test_experts_whose_weights_vanished_come_back() -> None:
+    """An expert falls behind until his weight is 0; his arm then costs nothing, and nobody else says it."""
+    costs, advice = np.zeros((40_000, 2)), np.empty((40_000, 2, 2))
+    costs[:10_000, 1] = costs[10_000:, 0] = 1.0
+    advice[:10_000], advice[10_000:] = [[0.5, 0.5], [0.0, 1.0]], np.eye(2)
+    regrets = []
+    for seed in range(3):
+        exp4 = Exp4(2, 2, 0.2, seed=seed)
+        exp4.learn(costs[:10_000], advice[:10_000])
+        assert exp4.weights[1] == 0
+        regrets.append(exp4.played.regret + exp4.learn(costs[10_000:], advice[10_000:]).played.regret)
+    (expected,) = (c for c in exp4.certificates if c.id == "EXP4")
+    assert expected.premises_hold
+    assert np.mean(regrets) <= expected.bound
+
+
 def test_costs_that_are_nearly_alike_are_told_apart() -> None:
     """Five experts on five banners: with costs of 0.95 to 0.99, estimates about a baseline have less noise."""
     rng, paid = np.random.default_rng(0), dict.fromkeys((True, False), 0.0)

@@ -21,7 +21,7 @@ from lowregret.experts import AdaHedge, ExpertMixture, Hedge, MLPoly, Squint
 from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Cost, Hinge, Square
 from lowregret.mirror import Euclidean
-from lowregret.rule import ProjectedGradient
+from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.begin import begin
 from lowregret.step import Constant
 
@@ -247,3 +247,21 @@ def test_a_centre_far_away_counts(learner: Linear, delay: int | None) -> None:
             )
             exact += Fraction(learner.loss.at(float(score), float(label))[1]) * (Fraction(float(score)) - theirs)
         assert all(exact <= Fraction(c.proved) for c in run.certificates)
+
+
+@pytest.mark.parametrize("outside", [1e-12, 1e-11, 1e-10, 9e-10])
+def test_a_comparator_let_pass_just_outside_is_proved_nothing_false(outside: float) -> None:
+    """LEM-2.20 is tight, and falls short by what the comparator lies outside, times the sum of the costs."""
+    u, rule = Point(np.array([-1.0 - outside])), MirrorDescent(Euclidean(L2Ball(1.0)), Constant(1.0))
+    run = train(Linear(Cost(), rule), np.ones((50, 1)), np.ones(50), comparator=u, compiled=False)
+    exact = sum((Fraction(p) - Fraction(float(u.u[0])) for p in run.scores.tolist()), Fraction(0))
+    for c in run.certificates:
+        assert not c.premises_hold or exact <= Fraction(c.proved), c
+
+
+def test_what_premises_of_surrogates_let_pass_is_rounding() -> None:
+    points = np.array([[1.0], [1.0 + 9e-10]])
+    losses, vectors = np.array([0.0, 1.0 + 9e-10]), np.array([[0.0], [1.0]])
+    found = surrogate_certificate(points, vectors, losses, np.zeros(2), np.zeros(1), 1.0)
+    assert found.premises_hold
+    assert losses.sum() <= found.proved

@@ -45,6 +45,7 @@ from lowregret import (
 from lowregret import play as play_by
 from lowregret.certificate.surrogate import surrogate_certificate
 from lowregret.convex import Function, LinearFunction, NegativeLog, QuadraticFunction, Regularised, ScoreFunction
+from lowregret.domain import Point
 from lowregret.play import Game
 from lowregret.types import Vector
 
@@ -284,3 +285,33 @@ def test_picture_and_words(tmp_path: Path) -> None:
     game.plot(tmp_path / "game.png")
     assert (tmp_path / "game.png").stat().st_size > 1000
     assert "at most" in str(game)
+
+
+def least_regularised_logistic(x: Vector, lam: float) -> float:
+    """min_w ln(1 + e^{−⟨w,x⟩}) + (λ/2)‖w‖², by Newton's method along x."""
+    a, square = 0.0, float(x @ x)
+    for _ in range(100):
+        chance = 1 / (1 + math.exp(a * square))
+        a -= (lam * a - chance) / (lam + chance * (1 - chance) * square)
+    return math.log1p(math.exp(-a * square)) + lam / 2 * a * a * square
+
+
+def test_minima_that_are_not_quite_exact_cost_what_is_booked() -> None:
+    """After one round LEM-2.1 is the regret but for the gap of the second leader, which passes for exact."""
+    rng, gaps = np.random.default_rng(0), 0
+    for _ in range(30):
+        x, lam = rng.normal(size=2), 10 ** rng.uniform(-2, 1)
+        f = Regularised(ScoreFunction(Logistic(), x, 1.0), lam)
+        game = play_by(FollowTheLeader(Reals()), [f], dimension=2, comparator=Reals(), compiled=False)
+        (found,) = (c for c in game.certificates if c.id == "LEM-2.1")
+        gaps += game.seat.gaps[-1] > 1e-12
+        if found.premises_hold:
+            assert math.log(2) - least_regularised_logistic(x, lam) <= found.proved * (1 + 1e-14)
+    assert gaps > 10
+
+
+def test_one_point_at_the_origin_is_a_set_to_compare_with() -> None:
+    hinge = ScoreFunction(Hinge(), np.array([1.0, 0.5]), 1.0)
+    game = play_by(FollowTheLeader(L2Ball(1.0)), [hinge] * 3, dimension=2, comparator=Point(np.zeros(2)))
+    assert game.regret == pytest.approx(-2.0)
+    assert game.certificate.holds
