@@ -17,6 +17,7 @@ from lowregret.certificate import Certificate, Premise
 from lowregret.compile.numerics import norm, squared, squared_over
 from lowregret.compile.random import new_chance, normal
 from lowregret.compile.spec import to_json
+from lowregret.compile.turns import in_turn
 from lowregret.domain import Box, Domain, L2Ball, Simplex
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.validate import is_positive, is_whole
@@ -155,9 +156,9 @@ class BanditDescent(Recorded):
         for _ in range(rounds):
             with np.errstate(over="ignore", invalid="ignore"):
                 self._round(cost)
-            self._mark()
         return self
 
+    @in_turn
     def _round(self, cost: Cost) -> None:
         w, v = self.point, self._direction()
         seen = [self._see(cost, w + sign * self.delta * v) for sign in (1, -1)[: self.points]]
@@ -172,6 +173,7 @@ class BanditDescent(Recorded):
             )
         self.theta, self.sum, self.loss, self.energy = theta, self.sum + w, loss, energy
         self.rounds += 1
+        self._mark()
 
     def _see(self, cost: Cost, point: Vector) -> float:
         told: Any = cost(self.rounds, point.copy())

@@ -6,6 +6,7 @@ Interpreted, the products overflow on purpose: `call` keeps NumPy quiet about it
 from __future__ import annotations
 
 import math
+import os
 from numbers import Integral
 from typing import Any
 
@@ -18,6 +19,7 @@ _STRIDE = _U(0x9E3779B97F4A7C15)
 _ODD, _OTHER_ODD = _U(0xBF58476D1CE4E5B9), _U(0x94D049BB133111EB)
 _ONE = _U(1)
 _UNIT = 2.0**-53
+SECRET = _U(int.from_bytes(os.urandom(8), "little"))  # for hashes nobody can foresee; pass it: compiled code is kept
 
 
 def mix(x: Any) -> Any:

@@ -37,6 +37,7 @@ class Turns:
 
 
 ASKED = {
+    *("ask", "draw", "rank", "contents", "policy", "point", "regret", "regrets", "best", "weights_over_time", "plot"),
     *("decision_function", "weights", "importance", "kept", "predictor", "certificate", "certificates", "__str__"),
     *("fixed_certificate", "forest_certificate", "linear_regret", "trace", "risk", "risks"),
 }  # methods and properties that read what learning moves: arrays grow where they lie

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lowregret.certificate import Certificate, no_theorem
 from lowregret.compile.part import Part
 from lowregret.compile.spec import from_json, to_json
+from lowregret.compile.turns import in_turn
 from lowregret.domain import Box
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.experts.schema import BoxHedgeSchema, SampledHedgeSchema
@@ -122,12 +123,16 @@ class BoxHedge(Drawer):
     def learn(self, costs: Any) -> Self:
         """Rounds of costs z_t, one row each (or a single z): pay ⟨z_t, w⟩ at the point drawn, and learn."""
         for z in finite_rows(costs, "the cost vector", self.sum.size):
-            self.realised += float(z @ self.draw())
-            self.loss += float(z @ self.mean)
-            self.spread += float(np.abs(z) @ (self.high - self.low)) ** 2
-            self.sum = self.sum + z
-            self._over()
+            self._round(z)
         return self
+
+    @in_turn
+    def _round(self, z: Vector) -> None:
+        self.realised += float(z @ self.draw())
+        self.loss += float(z @ self.mean)
+        self.spread += float(np.abs(z) @ (self.high - self.low)) ** 2
+        self.sum = self.sum + z
+        self._over()
 
     @property
     def regret(self) -> float:
@@ -210,13 +215,17 @@ class SampledHedge(Drawer):
     def learn(self, *losses: Callable[[Any], float]) -> Self:
         """Rounds, one for each ℓ_t: pay ℓ_t at the point drawn, and keep ℓ_t."""
         for loss in losses:
-            paid = float(loss(self.draw()))
-            if not math.isfinite(paid):
-                raise DataError(f"round {self.rounds}: the loss at the point drawn is {paid}")
-            self.loss += paid
-            self.losses.append(loss)
-            self._over()
+            self._round(loss)
         return self
+
+    @in_turn
+    def _round(self, loss: Callable[[Any], float]) -> None:
+        paid = float(loss(self.draw()))
+        if not math.isfinite(paid):
+            raise DataError(f"round {self.rounds}: the loss at the point drawn is {paid}")
+        self.loss += paid
+        self.losses.append(loss)
+        self._over()
 
     @property
     def certificates(self) -> list[Certificate]:

@@ -10,6 +10,7 @@ sleeps it says what the mixture says (`asleep.py`), so its regret is that of the
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
 from lowregret.compile.signals import let_in
-from lowregret.compile.turns import in_turn
+from lowregret.compile.turns import in_turn, turns_of
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
@@ -120,10 +121,11 @@ class Layered(ExpertMixture):
         said = Said(*(np.empty(shape) for shape in ((lanes, rows, self.parts), (rows, self.parts, lanes), x.shape[:2])))
         kept = Marks(np.empty((lanes, marks, n)), np.empty((marks, lanes)), np.empty((lanes + 1, marks)))
         row, books = self._together()
-        done = call(
-            learn_layers, self.compiled, row, self.chief.aggregator, self.loss_function, Mean(), books, x.copy(), y,
-            said, kept, self.chief.asked, self.chief._every,
-        )  # fmt: skip
+        given = self.loss_function, Mean(), books, x.copy(), y, said, kept, self.chief.asked, self.chief._every
+        with ExitStack() as held:
+            for mixture in inside:  # whose weights are written where those of a question would be
+                held.enter_context(turns_of(mixture))
+            done = call(learn_layers, self.compiled, row, self.chief.aggregator, *given)
         for mixture, weights, regrets in zip(inside, [*kept.weights, kept.trust], kept.regrets, strict=True):
             mixture._keep(weights, regrets, marks)
             mixture.asked += done

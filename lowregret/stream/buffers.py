@@ -34,6 +34,7 @@ HARD = 2  # the number at SPOT needs Python's `float`; put it into `known` and g
 FIRST_FAULT = 3  # from here on: a fault of the format, at SPOT, in the line that begins at AT
 
 NAME = 6  # numbers recorded for a name
+GROUP = 3  # numbers for a group of entries
 AS_IT_STANDS, WORDS, WORDS_ESCAPED = range(3)  # how the text of a name becomes the name; see `tokens.py`
 RUN = 32  # entries sorted at once
 LATENESS = 3
@@ -52,7 +53,7 @@ class Buffers(NamedTuple):
     values: Array
     cursor: Array
     known: Array  # (byte, value) of numbers that only Python's `float` can read, side by side, in order
-    groups: Array  # (key, first entry) of the row's groups of entries, side by side
+    groups: Array  # (key, first entry, next group of this key) of the row's groups of entries, side by side
     spare: Array  # as much room again as there is for columns and values, for sorting
     spare_values: Array
     names: Array  # NAME numbers for each name, see `record`; empty unless names are wanted
@@ -71,7 +72,7 @@ class Buffers(NamedTuple):
             untouched(entries, np.float64),
             np.zeros(CURSOR, np.int64),
             np.empty(0),
-            np.empty(2 << 16, np.int64),
+            np.empty(GROUP << 16, np.int64),
             untouched(max(entries, RUN), np.int64),
             untouched(max(entries, RUN), np.float64),
             untouched(NAME * entries if named else 0, np.int64),
@@ -81,7 +82,7 @@ class Buffers(NamedTuple):
 
     def with_more_room(self) -> Buffers:
         """Twice the entries, or as many groups as the last row has twice, with what there is so far."""
-        groups, size = 2 * int(self.cursor[GROUPS]), 2 * self.values.size
+        groups, size = GROUP * int(self.cursor[GROUPS]), 2 * self.values.size
         if groups > self.groups.size:
             return self._replace(groups=untouched(2 * groups, np.int64))
         larger = untouched(size, np.uint32), untouched(size, np.float64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
-from lowregret.stream.buffers import ENTRY, GROUPS, KEPT, NAMED, Buffers
+from lowregret.stream.buffers import ENTRY, GROUP, GROUPS, KEPT, NAMED, Buffers
 
 NO_ROOM = -1
 
@@ -69,48 +69,71 @@ def begin_row(out: Buffers) -> None:
 
 def begin_group(out: Buffers, key: Any, entry: int) -> None:
     """Begin a group: entries from `entry` on have this key, until the next group begins."""
-    at = 2 * out.cursor[GROUPS]
+    at = GROUP * out.cursor[GROUPS]
     if at < out.groups.size:  # else `append_products` asks for more room
         out.groups[at], out.groups[at + 1] = key, entry
     out.cursor[GROUPS] += 1
 
 
 def append_products(crossing: Crossing, out: Buffers, entry: int, mask: Any) -> int:
-    """Append the products of the row that ends at `entry`; returns its new end, or NO_ROOM. O(products)."""
+    """Append the products of the row that ends at `entry`; returns its new end, or NO_ROOM. O(groups + products)."""
     if crossing.keys.size == 0:
         return entry
-    if 2 * out.cursor[GROUPS] > out.groups.size:
+    if GROUP * out.cursor[GROUPS] > out.groups.size:
         return NO_ROOM
     end = entry
     for at in range(0, crossing.keys.size, 3):
-        for group in range(out.cursor[GROUPS]):
-            if out.groups[2 * group] == crossing.keys[at]:
-                for k in range(out.groups[2 * group + 1], _end(out, group, entry)):
-                    end = _second(crossing, out, at, group, k, entry, end, mask)
-                    if end < 0:
-                        return NO_ROOM
+        second = third = _link(out, crossing.keys[at + 1], entry)
+        if crossing.keys[at + 2] >= 0:
+            third = _link(out, crossing.keys[at + 2], entry)
+        if third < out.cursor[GROUPS]:
+            for group in range(out.cursor[GROUPS]):
+                if out.groups[GROUP * group] == crossing.keys[at]:
+                    for k in range(out.groups[GROUP * group + 1], _end(out, group, entry)):
+                        end = _second(crossing, out, at, (group, second, third), k, entry, end, mask)
+                        if end < 0:
+                            return NO_ROOM
     return end
 
 
-def _second(crossing: Crossing, out: Buffers, at: int, first: int, k: int, entry: int, end: int, mask: Any) -> int:
-    """Append the products of entry k, of the group numbered `first`, with all of the second key and the third."""
+def _link(out: Buffers, key: int, entry: int) -> int:
+    """Lead from each group of this key to the next that has entries; returns the first one. The end is GROUPS.
+
+    A line may have as many groups as entries: who looked for each entry at all of them would take quadratic time.
+    """
+    found = out.cursor[GROUPS]
+    for group in range(out.cursor[GROUPS] - 1, -1, -1):
+        if out.groups[GROUP * group] == key:
+            out.groups[GROUP * group + 2] = found
+            if out.groups[GROUP * group + 1] < _end(out, group, entry):
+                found = group
+    return found
+
+
+def _second(
+    crossing: Crossing, out: Buffers, at: int, groups: tuple[int, int, int], k: int, entry: int, end: int, mask: Any
+) -> int:
+    """Append the products of entry k, of the first of these groups, with all of the second key and the third."""
+    first, group, third = groups
     same = crossing.keys[at + 1] == crossing.keys[at]
     number, value = _U(out.columns[k]) * _PRIME, out.values[k]
-    for group in range(first if same else 0, out.cursor[GROUPS]):
-        if out.groups[2 * group] == crossing.keys[at + 1]:
-            begin, stop = out.groups[2 * group + 1], _end(out, group, entry)
-            if same and group == first:
-                begin = k
-            if crossing.keys[at + 2] < 0:
-                end = _products(out, begin, stop, number, value, end, mask)
-            else:
-                for i in range(begin, stop):
-                    pair = (number ^ _U(out.columns[i])) * _PRIME
-                    end = _third(crossing, out, at, group, i, pair, value * out.values[i], entry, end, mask)
-                    if end < 0:
-                        return NO_ROOM
-            if end < 0:
-                return NO_ROOM
+    if same:
+        group = first
+    while group < out.cursor[GROUPS]:
+        begin, stop = out.groups[GROUP * group + 1], _end(out, group, entry)
+        if same and group == first:
+            begin = k
+        if crossing.keys[at + 2] < 0:
+            end = _products(out, begin, stop, number, value, end, mask)
+        else:
+            for i in range(begin, stop):
+                pair = (number ^ _U(out.columns[i])) * _PRIME
+                end = _third(crossing, out, at, (group, third), i, pair, value * out.values[i], entry, end, mask)
+                if end < 0:
+                    return NO_ROOM
+        if end < 0:
+            return NO_ROOM
+        group = out.groups[GROUP * group + 2]
     return end
 
 
@@ -118,7 +141,7 @@ def _third(
     crossing: Crossing,
     out: Buffers,
     at: int,
-    second: int,
+    groups: tuple[int, int],
     i: int,
     number: Any,
     value: float,
@@ -126,14 +149,17 @@ def _third(
     end: int,
     mask: Any,
 ) -> int:
-    """Append the products of a pair, its latter entry i in the group numbered `second`, with all of the third key."""
+    """Append the products of a pair, its latter entry i in the first of these groups, with all of the third key."""
+    second, group = groups
     same = crossing.keys[at + 2] == crossing.keys[at + 1]
-    for group in range(second if same else 0, out.cursor[GROUPS]):
-        if out.groups[2 * group] == crossing.keys[at + 2]:
-            begin = i if same and group == second else out.groups[2 * group + 1]
-            end = _products(out, begin, _end(out, group, entry), number, value, end, mask)
-            if end < 0:
-                return NO_ROOM
+    if same:
+        group = second
+    while group < out.cursor[GROUPS]:
+        begin = i if same and group == second else out.groups[GROUP * group + 1]
+        end = _products(out, begin, _end(out, group, entry), number, value, end, mask)
+        if end < 0:
+            return NO_ROOM
+        group = out.groups[GROUP * group + 2]
     return end
 
 
@@ -150,4 +176,4 @@ def _products(out: Buffers, begin: int, stop: int, number: Any, value: float, en
 
 def _end(out: Buffers, group: int, entry: int) -> int:
     """Where the entries of a group end."""
-    return out.groups[2 * group + 3] if group + 1 < out.cursor[GROUPS] else entry
+    return out.groups[GROUP * (group + 1) + 1] if group + 1 < out.cursor[GROUPS] else entry

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.compile.kernel import kernel
+from lowregret.compile.random import SECRET, mix
 from lowregret.stream.buffers import AS_IT_STANDS, KEPT, NAME, WORDS_ESCAPED, Buffers
-from lowregret.stream.hashing import murmur
 from lowregret.stream.tokens import write_words
 from lowregret.stream.word import word
 
@@ -30,6 +30,7 @@ class _Book(NamedTuple):
     slots: Any
     table: Any
     count: Any
+    secret: Any = SECRET  # with which names are hashed: those that are made to collide would take quadratic time
 
 
 class Names(NamedTuple):
@@ -197,10 +198,20 @@ def _append(book: _Book, at: int, text: Any, begin: int, end: int) -> int:
 def _place(book: _Book, begin: int, end: int, slot: int) -> Any:
     """Where the table holds this name, or an empty place for it."""
     mask = _U(book.table.size - 1)
-    at = murmur(book.text, begin, end, slot) & mask
+    at = _hash(book, _U(begin), _U(end), slot) & mask
     while book.table[at] != 0 and not _same(book, book.table[at] - 1, begin, end, slot):
         at = (at + _U(1)) & mask
     return at
+
+
+def _hash(book: _Book, k: Any, end: Any, slot: int) -> Any:
+    """A hash of the slot and of text[k:end], behind which the text goes on for eight bytes."""
+    h = mix(_U(slot) ^ book.secret)
+    while k + _U(8) < end:
+        h = mix(h ^ word(book.text, k))
+        k += _U(8)
+    rest = (end - k) << _U(3)  # bits, at most 64
+    return mix(h ^ word(book.text, k) << (_U(64) - rest)) if rest > _U(0) else h
 
 
 def _same(book: _Book, i: int, begin: int, end: int, slot: int) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.compile.random import SECRET, mix
 from lowregret.rows import Rows, Sparse, as_sparse
 from lowregret.types import Cells, Vector
 
@@ -23,8 +24,6 @@ NEAR = 1 << 23  # columns that are looked up without hashing; memory that is nev
 NOTHING = np.empty(0)  # weights of rows that all count
 
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-_SPREAD, _DOWN = np.uint64(0x9E3779B1), np.uint64(15)  # 2³² over the golden ratio: neighbours come to lie far apart
 
 
 class Placed(NamedTuple):
@@ -61,6 +60,7 @@ class Index(NamedTuple):
 
     near: Any
     far: Any  # pairs (column, 1 + place), a quarter to a half of them in use at most
+    secret: Any = SECRET  # with which columns are hashed: rows that are made to collide would take quadratic time
 
 
 class Places:
@@ -258,7 +258,7 @@ def known(index: Index, column: Any) -> Any:
     """1 + the place of a column, or 0."""
     if column < index.near.size:
         return np.uint64(index.near[column])
-    return index.far[spot(index.far, column) + _ONE]
+    return index.far[spot(index, column) + _ONE]
 
 
 def enter(index: Index, column: Any, place: Any) -> None:
@@ -266,15 +266,15 @@ def enter(index: Index, column: Any, place: Any) -> None:
     if column < index.near.size:
         index.near[column] = place
     else:
-        at = spot(index.far, column)
+        at = spot(index, column)
         index.far[at], index.far[at + _ONE] = column, place
 
 
-def spot(far: Cells, column: Any) -> Any:
+def spot(index: Index, column: Any) -> Any:
     """Where the pair of a column is, or would be."""
+    far = index.far
     last = np.uint64(far.size) - _TWO
-    mixed = ((column ^ column >> _HALF) & _LOW) * _SPREAD & _LOW
-    at = (mixed ^ mixed >> _DOWN) * _TWO & last
+    at = mix(column ^ index.secret) * _TWO & last
     while far[at + _ONE] != 0 and far[at] != column:
         at = at + _TWO & last
     return at

@@ -7,9 +7,10 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, Self, cast
 
 import numpy as np
 import pytest
@@ -17,9 +18,11 @@ from scipy.sparse import csr_array
 
 import lowregret
 from lowregret import zoo
+from lowregret.bandit import BanditDescent
 from lowregret.compile.signals import Unbroken
 from lowregret.compile.turns import Turns, in_turn, turns_of
-from lowregret.experts import AdaHedge, ExpertMixture, Layered
+from lowregret.domain import L2Ball
+from lowregret.experts import AdaHedge, BoxHedge, Drawing, ExpertMixture, Layered, SampledHedge, SeriesMixture
 from lowregret.loss import Cost
 from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
@@ -207,3 +210,81 @@ def test_waiting_can_be_interrupted() -> None:
         signal.signal(signal.SIGALRM, before)
         let_go.set()
         thread.join()
+
+
+class Slow(SeriesMixture):
+    """A mixture whose threads are put off once they have learnt."""
+
+    def learn(self, table: Any, **columns: Any) -> Self:
+        super().learn(table, **columns)
+        time.sleep(1e-4)
+        return self
+
+
+def test_threads_that_ask_one_mixture_of_series_get_their_own_numbers_and_forecasts() -> None:
+    """They got those of another thread, and told outcomes to its rounds."""
+    mixture = Slow(["a", "b"])
+    mixture.learn(_table("first", 0))
+
+    def ask(thread: int) -> None:
+        for k in range(ROUNDS):
+            table = _table(f"{thread} {k}", thread)
+            assert mixture.ask(table)[1].tolist() == table["a"], "both experts say the same"
+
+    together(*(lambda thread=thread: ask(thread) for thread in range(THREADS)))
+
+
+def _table(series: str, forecast: float) -> dict[str, list[object]]:
+    rows = 1 + int(forecast)
+    same: list[object] = [float(forecast)] * rows
+    when: dict[str, list[object]] = {"ds": [*range(1, rows + 1)], "cutoff": [0] * rows}
+    return {"unique_id": [series] * rows, **when, "a": same, "b": same, "y": [0.0] * rows}
+
+
+CHANGED: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+    "descent": (
+        lambda: BanditDescent(L2Ball(), 3, 0.01, 0.25, lipschitz=4.0, largest=9.0),
+        lambda run: run.learn(lambda t, w: 1.0, 5),
+    ),
+    "box": (lambda: BoxHedge(np.full(2, 1.0), np.full(2, 1.0 + 2**-52), 0.5), lambda run: run.learn([[1.0, 0.0]] * 5)),
+    "sampled": (
+        lambda: SampledHedge(lambda rng, losses: rng.random()),
+        lambda run: run.learn(*[lambda w: 1.0] * 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+def test_threads_that_learn_with_one_run_lose_no_round(kind: str) -> None:
+    fresh, learn = CHANGED[kind]
+    run = fresh()
+
+    def many() -> None:
+        for _ in range(ROUNDS):
+            learn(run)
+            copy.deepcopy(run)
+
+    together(*[many] * THREADS)
+    assert run.rounds == 5 * ROUNDS * THREADS
+    assert run.loss == run.rounds, "each costs 1"
+
+
+def test_whom_to_follow_may_be_asked_while_another_thread_learns() -> None:
+    """Weights for the question were written where those of the round at hand were: another expert was drawn."""
+    costs = np.random.default_rng(0).random((200_000, 7))
+    alone, asked, over = Drawing(7, AdaHedge()).learn(costs), Drawing(7, AdaHedge()), threading.Event()
+
+    def learn() -> None:
+        try:
+            asked.learn(costs)
+        finally:
+            over.set()
+
+    def ask() -> None:
+        while not over.is_set():
+            asked.draw()
+            assert np.isfinite(asked.mixture.weights).all()
+
+    together(learn, ask, ask)
+    assert asked.realised == alone.realised
+    assert asked.loss == alone.loss

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from itertools import combinations_with_replacement, groupby, product
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from lowregret import read
 from lowregret.compile.kernel import kernel
 from lowregret.errors import PartError
 from lowregret.stream import text
-from lowregret.stream.buffers import Buffers
+from lowregret.stream.buffers import GROUP, Buffers
 from lowregret.stream.cross import NO_ROOM, NOTHING, Crossing, append_products, begin_group, begin_row
 
 BITS = 20
@@ -36,9 +37,9 @@ def cross(crossing: Crossing, out: Buffers, keys: np.ndarray, begins: np.ndarray
     return append_products(crossing, out, end, mask)
 
 
-def run(crossing: Crossing, groups: Groups, room: int) -> list[tuple[int, float]] | None:
+def run(crossing: Crossing, groups: Groups, room: int, most: int = 1 << 16) -> list[tuple[int, float]] | None:
     """The entries with their products; None if there is no room."""
-    out = Buffers.sized(1, room)
+    out = Buffers.sized(1, room)._replace(groups=np.empty(GROUP * most, np.int64))
     entries = [entry for _, group in groups for entry in group]
     for k, (column, value) in enumerate(entries):
         out.columns[k], out.values[k] = column, value
@@ -139,3 +140,12 @@ def test_products_that_are_many_come_in_parts(monkeypatch: pytest.MonkeyPatch, t
         assert [fault.split(":")[-3 if "products" in fault else -2] for fault in faults]
         assert "rows.vw:151: expected fewer features" in faults[1]
         assert batches > blocks
+
+
+@pytest.mark.parametrize("products", [[(0, 1)], [(0, 0, 1)], [(0, 2, 1)], [(1, 2)]])
+def test_time_is_that_of_groups_and_products(products: list[tuple[int, ...]]) -> None:
+    """A line of a megabyte may have 200,000 groups: whoever looked at all of them for each took minutes."""
+    groups: Groups = [(k % 4 // 2 * 2, [(k, 1.0)] if k % 2 else []) for k in range(400_000)]
+    begun = time.monotonic()
+    assert run(Crossing.of(products), groups, 500_000, len(groups)) == [entry for _, group in groups for entry in group]
+    assert time.monotonic() - begun < 10.0

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import KEPT, Buffers, close_row, record
 from lowregret.stream.cross import begin_row
-from lowregret.stream.dictionary import Dictionary
+from lowregret.stream.dictionary import Dictionary, Names
 from lowregret.stream.formats.vw import VwText
+from lowregret.stream.hashing import murmur
 from lowregret.stream.text import text_stream
 from tests.stream.naive_vw import Fault, read_line
 
@@ -121,3 +122,26 @@ def test_columns_and_values(records: list[tuple[int, bool, list[int], bool, list
     dictionary = Dictionary()
     dictionary.see(bytearray(text + bytes(64)), out, header)
     check(dictionary, expected)
+
+
+def test_names_that_are_made_to_collide_lie_apart() -> None:
+    """MurmurHash3 has names with the same hash for every seed: 65,536 of them, all in one place, took a minute."""
+    pairs = [(_block(i, 0), _block(i, 1)) for i in range(12)]
+    made = [b"".join(pair[i >> at & 1] for at, pair in enumerate(pairs)) for i in range(1 << 12)]
+    assert len({int(murmur(np.frombuffer(name, np.uint8), 0, len(name), 7)) for name in made[:64]}) == 1
+    dictionary, text = Dictionary(), b"".join(made)
+    ends = np.arange(len(made) + 1) * len(made[0])
+    dictionary.add(Names(np.frombuffer(text + bytes(8), np.uint8), ends, np.full(len(made), 7)))
+    used = np.flatnonzero(dictionary._book.table)
+    assert len(dictionary) == len(used) == len(made)
+    assert np.max(np.diff(np.flatnonzero(np.diff(used) > 1)), initial=0) < 64, "no long run of neighbours"
+
+
+def _block(i: int, flipped: int) -> bytes:
+    """Eight bytes after which the state of the hash is the same, flipped or not: two flipped bits cancel."""
+    words = []
+    for bit, number in ((18, i), (31, 1000 + i)):
+        four = (number ^ flipped << bit) * pow(0x1B873593, -1, 1 << 32) % (1 << 32)
+        four = (four << 17 | four >> 15) % (1 << 32) * pow(0xCC9E2D51, -1, 1 << 32) % (1 << 32)
+        words.append(four.to_bytes(4, "little"))
+    return b"".join(words)

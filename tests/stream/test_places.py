@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret import Logistic, Softmax, load, read, train, zoo
+from lowregret.compile.random import SECRET
 from lowregret.errors import DataError
 from lowregret.learner.multiclass import Multiclass
 from lowregret.rows import Rows, Sparse, as_rows, canonical
@@ -208,3 +209,27 @@ def test_columns_beyond_what_floats_count() -> None:
     assert isinstance(placed.rows, Sparse)
     assert placed.rows.indices.tolist() == [0, 1, 2, 3]
     assert not canonical(replace(rows, columns=far + 5))
+
+
+def test_columns_that_are_made_to_collide_lie_apart() -> None:
+    """By a hash that is known to all, rows of 2.5 MB took minutes: each column passed by all that came before."""
+    columns = [_made(high, low) for high in range(1 << 10) for low in range(4)]
+    assert len(set(columns)) == 1 << 12
+    tables = []
+    for secret in (np.uint64(3), np.uint64(2**63 + 5)):
+        places = Places()
+        places._index = places._index._replace(secret=secret)
+        places.place(_rows([sorted(columns)]), NOTHING, True)
+        used = np.flatnonzero(places._index.far[1::2])
+        assert len(used) == len(columns)
+        assert np.max(np.diff(np.flatnonzero(np.diff(used) > 1)), initial=0) < 64, "no long run of neighbours"
+        tables.append(places._index.far)
+    assert not np.array_equal(*tables), "the secret is not compiled in"
+    assert Places()._index.secret == SECRET
+
+
+def _made(high: int, low: int) -> int:
+    """A column whose product with 2³² over the golden ratio, shifted by 15 and added, ends with 20 given bits."""
+    mixed = high << 22 | low
+    mixed ^= mixed >> 15 ^ mixed >> 30
+    return mixed * pow(0x9E3779B1, -1, 1 << 32) % (1 << 32) | 1 << 33
