@@ -50,6 +50,7 @@ fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz_experts --runs 20000
 	$(BIN)/python -m benchmarks.fuzz_certificates --runs 20000
 	$(BIN)/python -m benchmarks.fuzz_commands --runs 20000
+	$(BIN)/python -m benchmarks.fuzz_orders --runs 2000
 	$(BIN)/python -m benchmarks.fuzz_hindsight --runs 5000
 	$(BIN)/python -m benchmarks.fuzz_hindsight --runs 500 --wide --compiled
 
