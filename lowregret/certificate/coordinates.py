@@ -14,6 +14,7 @@ import numpy as np
 
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.evidence import Evidence
+from lowregret.compile.numerics import squared
 from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Point, Simplex
 from lowregret.learner.linear import Learner
 from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, AdaGrad, Diagonal, Metric
@@ -116,7 +117,7 @@ def duchi(e: Evidence) -> float:
     assert isinstance(rule, AdaGrad)
     grown = float(e.sums[GROWN])
     total = grown + rule.precision(0.0) * e.dimension
-    return largest_distance(e) ** 2 / 2 * total + rule.eta**2 * grown
+    return squared(largest_distance(e)) / 2 * total + squared(rule.eta) * grown
 
 
 def bounded(e: Evidence) -> tuple[Premise, ...]:

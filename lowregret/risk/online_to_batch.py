@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate.certificate import Premise
+from lowregret.compile.numerics import squared
 from lowregret.errors import PartError
 
 AVERAGE, WEIGHTED, DRAWN = "the averaged model", "the weighted average", "a model drawn from those of the run"
@@ -117,7 +118,7 @@ def prop_3(hinge: float, norm: float, radius: float, margin: float, rounds: int)
     `hinge` is the expectation on the right, for a given u of this `norm`; `radius` is B ≥ ‖x‖ (many classes:
     B ≥ ‖ψ(x,y) − ψ(x,ℓ)‖), `margin` γ > 0.
     """
-    bound = 2 * hinge + (norm * radius / margin) ** 2 / rounds if margin > 0 else math.inf
+    bound = 2 * hinge + squared(norm * radius / margin) / rounds if margin > 0 else math.inf
     positive = Premise("γ > 0", margin > 0, margin)
     return RiskCertificate("PROP-3", "2E[1 − margin/γ]₊ + ‖u‖²B²/(γ²T)", DRAWN, "error", bound, None, (positive,))
 
@@ -142,7 +143,7 @@ def thm_14_9(
     """
     require_delta(delta)
     spread = ceiling * math.sqrt(2 * math.log(2 / delta) / rounds)
-    bound = risk + distance**2 / (2 * eta * rounds) + eta * lipschitz**2 / 2 + spread
+    bound = risk + squared(distance) / (2 * eta * rounds) + eta * squared(lipschitz) / 2 + spread
     formula = "C(u) + ‖u − w₁‖²/(2ηT) + ηG²/2 + M√(2 ln(2/δ)/T)"
     return RiskCertificate("THM-14.9", formula, AVERAGE, "loss", bound, delta)
 
@@ -152,7 +153,7 @@ def cor_13(lam: float, lipschitz: float, size: float, rounds: int, weighted: boo
 
     a, η_t = 1/(λt), average: ln(eT)(G + λΔ)²/(2λT);  b, η_t = 2/(λ(t+1)), weighted average: 2(G + λΔ)²/(λ(T+3)).
     """
-    square = (lipschitz + lam * size) ** 2
+    square = squared(lipschitz + lam * size)
     if weighted:
         bound, formula = 2 * square / (lam * (rounds + 3)), "2(G + λΔ)²/(λ(T+3))"
         return RiskCertificate("COR-13b", formula, WEIGHTED, "excess", bound, None)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lowregret.certificate import Premise
+from lowregret.compile.numerics import squared
 from lowregret.domain import Point, Reals
 from lowregret.learner.linear import Linear
 from lowregret.loss import Hinge, OnMistakes
@@ -66,7 +67,7 @@ def _perceptron(e: Against, delta: float) -> Iterator[RiskCertificate]:
     yield prop_3(hinge, e.norm, e.longest, 1.0, rounds)
     least = float(margins.min())
     apart = Premise(f"y⟨u,x⟩ ≥ γ > 0 {ASSUMED}", least > 0, least)
-    mistakes = (e.norm * e.longest / least) ** 2 if least > 0 else math.inf
+    mistakes = squared(e.norm * e.longest / least) if least > 0 else math.inf
     found = prop_4(mistakes, rounds, delta)
     yield replace(found, premises=(*found.premises, apart))
 
