@@ -32,6 +32,7 @@ from benchmarks.questions import questions
 from lowregret.errors import LowRegretError, StoreError
 from lowregret.store import file as store
 from lowregret.store.kinds import class_of, load
+from lowregret.store.migrate import OLDEST
 from tests.models.examples import EXAMPLES
 
 FOLDER = Path(__file__).parent.parent / "tests" / "models"
@@ -146,13 +147,16 @@ def changed(rng: random.Random, contents: Contents) -> Contents:
 
 
 def changed_bytes(rng: random.Random, path: Path) -> None:
-    """A file whose header says something else, with a checksum that fits."""
+    """A file whose header says something else, perhaps an earlier format, with a checksum that fits."""
     with open(path, "rb") as file:
         header = store._header(file, path)
     body = path.read_bytes()
     end = len(body) - store._LENGTH - store._DIGEST
     begin = end - int.from_bytes(body[end : end + store._LENGTH], "little")
-    changed_description(rng, header)
+    if rng.random() < 0.5:
+        header["format"] = rng.randint(OLDEST, store.FORMAT)
+    else:
+        changed_description(rng, header)
     if rng.random() < 0.2:
         at = rng.randrange(len(store.MAGIC), max(begin, len(store.MAGIC) + 1))
         body = body[:at] + bytes([rng.randrange(256)]) + body[at + 1 :]

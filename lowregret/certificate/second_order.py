@@ -9,6 +9,7 @@ import numpy as np
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.coordinates import columns
 from lowregret.certificate.evidence import Evidence
+from lowregret.compile.numerics import squared
 from lowregret.domain import Point
 from lowregret.loss import Logistic
 from lowregret.rule.newton import BROADEST, DETERMINED, FARTHEST, HEAVIEST, MATRIX, PULL, SQUARED, STEEPEST_LOSS, Newton
@@ -26,7 +27,7 @@ def _rule(e: Evidence) -> Newton:
 def curved_bound(e: Evidence) -> float:
     """(γε/2)‖u‖² + (1/2γ)Σz_t'A_t⁻¹z_t"""
     rule = _rule(e)
-    return rule.gamma * rule.epsilon / 2 * e.reach**2 + float(e.sums[DETERMINED]) / (2 * rule.gamma)
+    return rule.gamma * rule.epsilon / 2 * squared(e.reach) + float(e.sums[DETERMINED]) / (2 * rule.gamma)
 
 
 def plain_bound(e: Evidence) -> float:
@@ -39,7 +40,7 @@ def plain_bound(e: Evidence) -> float:
             if not np.all(np.isfinite(matrix)):
                 return math.inf
             largest = float(_eigen(matrix)[0][-1])
-            tilt = largest * e.reach**2 + 2 * e.reach * float(np.linalg.norm(pull))
+            tilt = largest * squared(e.reach) + 2 * e.reach * float(np.linalg.norm(pull))
     return curved_bound(e) + gamma / 2 * (tilt + float(e.sums[SQUARED]))
 
 

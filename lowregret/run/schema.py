@@ -34,6 +34,7 @@ from lowregret.run.schema_late import LATE, late_arrays, late_demands
 from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
 from lowregret.store.schema import (
     FLAG,
+    LARGEST,
     MOST,
     NUMBER,
     TEXT,
@@ -59,6 +60,7 @@ from lowregret.store.schema import (
 ROOM = 1 << 20  # places of features that a file may ask for, or 64 times as many as it has
 ANSWERS = 1 << 62  # the latest round after which an answer arrives
 COLUMNS = (1 << 63) - 1
+COUNTED = range(metrics.POSITIVE_RIGHT, metrics.NEGATIVE_WRONG + 1)  # rows, by label and guess
 
 
 class ProofSchema(Schema):
@@ -237,7 +239,7 @@ SESSION = record(
         **FED,
         **{name: whole() for name in ("rows", "nonzeros", "unlabelled", "skipped")},
         "seconds": number(0),
-        "again": items(NUMBER),
+        "again": items(NUMBER, 3, 3),
     }
 )._replace(needed=False)
 
@@ -296,7 +298,8 @@ class RowSchema(LedgerSchema):
             if f"{name}.bins" in arrays:
                 bins = arrays[f"{name}.bins"][0]
                 yield np.all((bins < 2 * metrics.BINS) & (bins == np.floor(bins))), f"{name}.bins that there are"
-                yield np.all(arrays[f"{name}.sums"][[metrics.ROWS, metrics.WEIGHT]] >= 0), f"{name}.sums ≥ 0"
+                known = arrays[f"{name}.sums"][[metrics.ROWS, *COUNTED, metrics.WEIGHT]]
+                yield np.all((known >= 0) & (known <= LARGEST)), f"{name}.sums: rows and weights"
 
 
 class DelayedSchema(RowSchema):

@@ -17,7 +17,7 @@ from lowregret.auto.learner import EXPERTS, GAP, LOSSES, PARTITIONS, PAST, PRODU
 from lowregret.auto.mixture import FAINT
 from lowregret.auto.row_loop import THEN
 from lowregret.auto.stack import SIZE, STACKS
-from lowregret.auto.view import COLUMNS, PACE, ROWS
+from lowregret.auto.view import COLUMNS, COUNT, DEVIATION, PACE, PLAIN_SQUARE, ROWS, SHAPED_SQUARE
 from lowregret.compile.simd import LANES
 from lowregret.features import Forest
 from lowregret.features.schema import PREFIX, STORED, forest_arrays, forest_demands
@@ -152,6 +152,7 @@ class AutoSchema(LedgerSchema):
         rounds, cells, ends = self.rounds(arrays), LANES * self.lots(told), arrays["eras"][:, ROUND]
         yield len(told["folded"]) == 2 and told["folded"][0] <= rounds, "lanes that were averaged"
         yield arrays["mind.pace"][ROWS] == rounds, f"a mind that saw {rounds} rows"
+        yield from mind_demands(arrays)
         for name in ("average", "frozen.average"):
             if name in arrays:
                 yield arrays[name].shape[1] in (0, cells), f"{name} of {cells} lanes, or none"
@@ -200,6 +201,26 @@ def _averages(name: str) -> dict[str, Array]:
     }
 
 
+def mind_demands(arrays: Arrays) -> Demands:
+    """Conditions on sums of squares, of which roots are taken: scores would be no numbers else."""
+    for name in ("mind.bank", "mind.bank.bias"):
+        yield np.min(arrays[name].reshape(-1, WIDTH)[:, LANES:], initial=0) >= 0, f"{name}: sums ≥ 0"
+    for name in ("mind.pace", "frozen.mind.pace"):
+        yield name not in arrays or is_pace(arrays[name]), f"{name}: lengths of rows"
+    for name in ("mind.measures", "frozen.mind.measures", "frozen.measures"):
+        yield name not in arrays or are_measures(arrays[name][:, 1:]), f"{name}: counts and deviations ≥ 0"
+
+
+def are_measures(measures: Any) -> bool:
+    """Whether the counts and deviations of features, θ left out, are ≥ 0."""
+    return bool(np.min(measures[:, [int(COUNT) - 1, int(DEVIATION) - 1]], initial=0) >= 0)
+
+
+def is_pace(pace: Any) -> bool:
+    """Whether rows from the second on have a length, that of the bias at least."""
+    return bool(pace[ROWS] <= 1 or min(pace[SHAPED_SQUARE], pace[PLAIN_SQUARE]) > 0)
+
+
 def are_weights(trust: Any) -> bool:
     """Whether the weights in each row of trust are ≥ 0 and sum to 1."""
     weights = trust[:, WEIGHTS : WEIGHTS + EXPERTS]
@@ -214,6 +235,10 @@ class AutoRowSchema(AutoSchema, RowSchema):
 
     def slot_sizes(self, told: Told) -> tuple[int, int]:
         return 1, THEN
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().demands(told, arrays)
+        yield are_measures(arrays["table"][:, 1:]), "table: counts and deviations ≥ 0"
 
 
 class AutoClassSchema(AutoSchema, ClassSchema):

@@ -20,7 +20,7 @@ from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.schema import Demands
 from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run.schema import COLUMNS, FED
-from lowregret.run.schema_classes import CLASS_NAME, are_weights
+from lowregret.run.schema_classes import CLASS_NAME, are_measures, are_weights, is_pace
 from lowregret.run.schema_curve import COMPANION, SAMPLED, within
 from lowregret.run.schema_expansion import EXPAND, expansion_arrays, expansion_demands
 from lowregret.store.schema import (
@@ -101,7 +101,8 @@ class PredictorSchema(Schema):
         yield np.all((trial[:, :, 0] >= 0) & (trial[:, :, 0] <= MOST)), "counts of rows that were judged"
         if isinstance(learner, Auto | AutoMulticlass):
             yield are_weights(arrays["trust"][None]), "trust in each expert"
-            yield arrays["pace"][ROWS] == rounds, f"measures of {rounds} rows"
+            yield arrays["pace"][ROWS] == rounds and is_pace(arrays["pace"]), f"measures of {rounds} rows"
+            yield are_measures(arrays["measures"]), "measures: counts and deviations ≥ 0"
             yield not many or np.all(arrays["past"][SHARES:] >= 0), "shares of classes"
         yield from expansion_demands(told, arrays, rounds, room)
         if f"{PREFIX}nodes" in arrays and "expand" not in told:

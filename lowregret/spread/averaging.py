@@ -128,7 +128,7 @@ def _banks(base: Any, banks: list[Any]) -> Any:
     for lane in range(LANES):
         fades = MEMORY[lane] < 1.0
         found[:, lane] = (weighed if lane < ADAGRAD else evenly[0] if fades else precise)[:, lane]
-        found[:, LANES + lane] = evenly[1][:, lane] if fades else sums[:, lane]
+        found[:, LANES + lane] = np.maximum(evenly[1] if fades else sums, 0.0)[:, lane]  # but for rounding
     return found
 
 

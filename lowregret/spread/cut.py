@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 
 from lowregret.errors import StoreError
 from lowregret.run.session import Session
-from lowregret.store.schema import Field, items, record, whole
+from lowregret.store.schema import Field, is_shallow, items, record, whole
 from lowregret.words import counted
 
 NAME, NEXT = "cut.json", "cut.json.next"
@@ -79,7 +79,7 @@ class CutFolder:
     def _told(self) -> dict[str, Any] | None:
         try:
             told = json.loads(self._read(NAME))
-            if not TOLD.accepts(told):
+            if not (TOLD.accepts(told) and is_shallow(told)):
                 raise ValueError(f"expected {TOLD.wanted}")
             return cast(dict[str, Any], TOLD.made(told))
         except FileNotFoundError:

@@ -26,7 +26,7 @@ from lowregret.store.migrate import FORMAT as FORMAT
 from lowregret.store.migrate import OLDEST, migrated
 from lowregret.store.replacing import real_file, replaced
 from lowregret.store.schema import Arrays as Arrays
-from lowregret.store.schema import Schema
+from lowregret.store.schema import Schema, is_shallow
 from lowregret.words import Brief
 
 MAGIC = b"lowregret\n"
@@ -79,9 +79,12 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
             description = json.loads(header["description"])
         except (ValueError, RecursionError, MemoryError) as error:
             raise StoreError(f"{path} is damaged: {error or 'it does not fit into memory'}") from error
-    if not isinstance(description, dict):
+    if not isinstance(description, dict) or not is_shallow(description):
         raise StoreError(f"{path} is damaged: it holds no description")
-    return migrated(header["format"], kind, description, arrays)
+    try:
+        return migrated(header["format"], kind, description, arrays)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:  # of arrays of other shapes and types
+        raise StoreError(f"{path} is damaged: it is not what format {header['format']} holds") from error
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:

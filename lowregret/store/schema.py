@@ -33,10 +33,17 @@ from lowregret.words import writable
 MOST = 1 << 48  # rounds, rows and whatever else is counted
 LARGEST = float(np.finfo(np.float64).max)
 SHOWN = 80  # characters of what was found
+LEVELS = 64  # of lists and objects in each other: what goes down them calls itself
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]
 Told = dict[str, Any]  # the description, its parts made
 Path = str | os.PathLike[str]
+
+
+def is_shallow(value: Any, levels: int = LEVELS) -> bool:
+    """Whether lists and objects from JSON are in each other on so few levels that all can be gone through."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(is_shallow(each, levels - 1) for each in inner if isinstance(each, dict | list))
 
 
 # ---- fields of the description --------------------------------------------------------------------------------------
@@ -81,12 +88,12 @@ def maybe(field: Field) -> Field:
     )
 
 
-def items(field: Field, least: int = 0) -> Field:
-    """A list of at least `least` items, each of which the given field accepts."""
+def items(field: Field, least: int = 0, most: float = math.inf) -> Field:
+    """A list of `least` to `most` items, each of which the given field accepts."""
     wanted, accepts, made, _ = field
     return Field(
-        f"a list of at least {least}, each {wanted}",
-        lambda value: isinstance(value, list) and len(value) >= least and all(map(accepts, value)),
+        f"a list of {f'at least {least}' if most == math.inf else f'{least} to {most}'}, each {wanted}",
+        lambda value: isinstance(value, list) and least <= len(value) <= most and all(map(accepts, value)),
         lambda value: [made(item) for item in value],
     )
 

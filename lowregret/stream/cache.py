@@ -81,8 +81,7 @@ class Recorder:
         if self._writer is None:
             notes = [list(note) for note in self._notices.notes] if self._notices else []
             about = {"version": VERSION, "form": to_json(self._form), "sources": self._before, "notes": notes}
-            said = (self._form.parameters.get(name) for name in ("delay_column", "time_column"))
-            self._writer = Writer(self._file, about, sum(map(bool, said)))
+            self._writer = Writer(self._file, about, _late_columns(self._form))
         return self._writer
 
     def _about(self, batch: Batch) -> dict[str, Any]:
@@ -221,9 +220,14 @@ def form_in(file: CacheFile) -> Part:
         form = form_from_json(file.about.get("form", {}))
     except LowRegretError as error:
         raise _unfit(file.name) from error
-    if file.about.get("version") != VERSION or isinstance(form, OneLabel):
+    if file.about.get("version") != VERSION or isinstance(form, OneLabel) or file.late != _late_columns(form):
         raise _unfit(file.name)
     return form
+
+
+def _late_columns(form: Part) -> int:
+    """How many columns say how late labels come: none, the lag, or the lag and the time."""
+    return sum(bool(form.parameters.get(name)) for name in ("delay_column", "time_column"))
 
 
 def _unfit(name: str) -> DataError:

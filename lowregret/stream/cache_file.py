@@ -22,6 +22,7 @@ from lowregret.rows import Sparse, as_rows
 from lowregret.stream.arrow import arrow_errors, pyarrow
 from lowregret.stream.batch import Batch
 from lowregret.stream.dictionary import Names
+from lowregret.stream.lags import are_lags
 from lowregret.stream.places import NOTHING, Places, Ranks, follow_ranks
 from lowregret.types import Vector
 
@@ -136,8 +137,10 @@ class CacheFile:
         self.name, self._reader = name, reader
         self._columns = np.empty(0, np.uint64)  # of the features in the batches that were looked at, by rank
         self._met = [0]  # how many these are before each batch
-        known = (_schema(pyarrow(), late) for late in range(len(_LATE) + 1))
-        if not any(reader.schema.equals(schema, check_metadata=False) for schema in known):
+        known = [_schema(pyarrow(), late) for late in range(len(_LATE) + 1)]
+        fitting = (late for late, schema in enumerate(known) if reader.schema.equals(schema, check_metadata=False))
+        self.late = next(fitting, -1)  # how many columns say how late labels come
+        if self.late < 0:
             raise DataError(f"{name} is no cache of this version: make it again with `lowregret convert`")
         self.about = _said(name, reader.schema.metadata)
 
@@ -166,8 +169,8 @@ class CacheFile:
         found = self._names(names) if named else None
         weights = weights.copy() if weighted else np.empty(0)
         lateness = [_numbers(column).copy() for column in late]
-        if new and any(np.any(column < low) for column, low in zip(lateness, (0.0, -np.inf), strict=False)):
-            raise self._damaged("a lag is negative")
+        if new and late and not are_lags(lateness[0], lateness[1] if self.late > 1 else _NONE, labels):
+            raise self._damaged("a lag or a time is none")
         return Stored(rows, numbered, labels, weights, _numbers(line), found, about, 0.0, *lateness)
 
     def _look_at(self, batch: Any, rows: Sparse, ranks: Any, labels: Vector, weights: Vector) -> Any:

@@ -44,6 +44,12 @@ def is_lag(value: Any, timed: bool) -> Any:
     return (value >= 0.0) & (value <= MOST) & (timed | (value == np.floor(value)))
 
 
+def are_lags(lags: Any, times: Any, labels: Any) -> bool:
+    """Whether each row has a lag, or neither that nor a label, and a time if some have."""
+    known = is_lag(lags, times.size > 0) | (np.isnan(lags) & np.isnan(labels))
+    return bool(np.all(known) and np.all(np.abs(times) <= MOST))
+
+
 def begin_lag(out: Buffers) -> None:
     """Forget what the row before said of its lag."""
     for at in range(LATENESS * out.cursor[ROW], LATENESS * (out.cursor[ROW] + 1)):

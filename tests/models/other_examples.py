@@ -104,7 +104,7 @@ def scored(run: ScoreRanking, t: int) -> None:
 
 
 def distance(t: int, w: Any) -> float:
-    return float(np.sum((w - X[t % len(X)]) ** 2))
+    return float(np.sum((w - np.resize(X[t % len(X)], w.size)) ** 2))
 
 
 OTHER_EXAMPLES: dict[str, Made] = {

@@ -161,3 +161,77 @@ def test_a_portfolio_holds_all_that_it_has() -> None:
     arrays["holdings"][0] = 2.0**31
     with pytest.raises(StoreError, match="holdings that sum to 1"):
         class_of("mixed-portfolio").from_file(path, description, arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "columns"),
+    [
+        ("auto-run", "table", [3]),
+        ("auto-run", "mind.bank", range(8, 16)),
+        ("auto-run-regression", "frozen.measures", [1]),
+        ("auto-class-run", "mind.measures", [3]),
+        ("auto-class-run", "mind.bank", range(8, 16)),
+        ("predictor-auto", "measures", [2]),
+    ],
+)
+def test_no_roots_of_what_is_negative(name: str, array: str, columns: Any) -> None:
+    """Scores were no numbers from then on, and the run could not be saved any more."""
+    path = FOLDER / f"{name}.lr"
+    kind = store.kind_of(path)
+    description, arrays = store.read(path, kind)
+    assert arrays[array].size
+    arrays[array][:, list(columns)] = -1.0
+    with pytest.raises(StoreError, match="≥ 0 does not hold"):
+        class_of(kind).from_file(path, description, arrays)
+
+
+def test_rows_of_auto_have_a_length() -> None:
+    path = FOLDER / "auto-run.lr"
+    description, arrays = store.read(path, "auto-run")
+    arrays["mind.pace"][2] = 0.0
+    with pytest.raises(StoreError, match="lengths of rows"):
+        class_of("auto-run").from_file(path, description, arrays)
+
+
+@pytest.mark.parametrize("again", [[], [0.0], [0.0] * 4])
+def test_sums_of_later_passes_are_three(again: list[float]) -> None:
+    path = FOLDER / "run-session.lr"
+    description, arrays = store.read(path, "run")
+    description["session"]["again"] = again
+    with pytest.raises(StoreError, match="3 to 3"):
+        class_of("run").from_file(path, description, arrays)
+
+
+@pytest.mark.parametrize("place", [0, 4, 7, 10])
+def test_rows_that_were_judged_can_be_counted(place: int) -> None:
+    path = FOLDER / "run-session.lr"
+    description, arrays = store.read(path, "run")
+    arrays["held.sums"][place] = np.inf
+    with pytest.raises(StoreError, match=r"held\.sums: rows and weights"):
+        class_of("run").from_file(path, description, arrays)
+
+
+@pytest.mark.parametrize("depth", [63, 200, 985, 990])
+@pytest.mark.parametrize("form", ["[{}]", '{{"a": {}}}', '{{"part": "Hinge", "margin": {}}}'])
+def test_descriptions_in_each_other_without_end(form: str, depth: int, tmp_path: Path) -> None:
+    """Whatever shows or migrates what it finds calls itself on every level."""
+    description, arrays = store.read(FOLDER / "experts.lr", "experts")
+    begin, end = form.format("*").split("*")
+    told = json.dumps(description | {"aggregator": "*"}).replace('"*"', begin * depth + "1" + end * depth)
+    path = tmp_path / "m.lr"
+    with path.open("wb") as file:
+        store._write(file, {"kind": "experts", "format": 6, "description": told}, arrays)
+    with pytest.raises(StoreError):
+        load(path)
+
+
+@pytest.mark.parametrize(("name", "array"), [("auto-run", "eras"), ("experts", "drift"), ("auto-run", "contests")])
+@pytest.mark.parametrize("wrong", [np.array(1.0), np.ones((2, 60), np.int64)])
+def test_earlier_formats_that_hold_something_else(name: str, array: str, wrong: Any, tmp_path: Path) -> None:
+    description, arrays = store.read(FOLDER / f"{name}.lr", name)
+    path = tmp_path / "m.lr"
+    with path.open("wb") as file:
+        told = json.dumps(description)
+        store._write(file, {"kind": name, "format": 5, "description": told}, arrays | {array: wrong})
+    with pytest.raises(StoreError):
+        load(path)

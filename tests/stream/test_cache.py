@@ -277,6 +277,30 @@ def test_what_does_not_fit_is_refused(change: Callable[..., Any], tmp_path: Path
         collect(stream)
 
 
+LATE = ["y,a,lag,when", *(f"{k % 2},{k / 7},{k % 3},{k}" for k in range(20))]
+
+
+@pytest.mark.parametrize("column", ["lag", "time"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, 2.0**62])
+def test_lags_and_times_that_are_none_are_refused(column: str, value: float, tmp_path: Path) -> None:
+    """They were learnt, and the model could not be saved any more."""
+    form = format_part("csv", target="y", delay_column="lag", time_column="when")
+    path = cached(made(tmp_path, "a.csv", LATE), form)
+    changed(path, lambda about, said: None)
+    assert len(collect(stream_of(path, form)).rows) == 20
+    changed(path, lambda about, said: {column: pa.array([0.0] * 19 + [value])})
+    with pytest.raises(DataError, match="a lag or a time is none"):
+        collect(stream_of(path, form))
+
+
+def test_lags_are_of_the_unit_that_the_options_say(tmp_path: Path) -> None:
+    """Seconds were taken for rows in a cache that says so."""
+    path = cached(made(tmp_path, "a.csv", LATE), format_part("csv", target="y", delay_column="lag", time_column="when"))
+    changed(path, lambda about, said: about["form"].update(time_column=""))
+    with pytest.raises(DataError, match="make it again with"):
+        collect(stream_of(path, format_part("csv", target="y", delay_column="lag")))
+
+
 def test_other_arrow_files_are_no_caches(tmp_path: Path) -> None:
     found = pa.table({"label": [1.0]})
     with pa.ipc.new_file(tmp_path / "a.lrc", found.schema) as writer:
