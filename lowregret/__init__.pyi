@@ -37,7 +37,6 @@ from .domain import Reals as Reals
 from .domain import Simplex as Simplex
 from .domain import Spectrahedron as Spectrahedron
 from .errors import AbsentError as AbsentError
-from .errors import BoundsError as BoundsError
 from .errors import DataError as DataError
 from .errors import DivergedError as DivergedError
 from .errors import LowRegretError as LowRegretError

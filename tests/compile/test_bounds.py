@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lowregret import BoundsError, Constant, Linear, Loss, MirrorDescent, train
+from lowregret import Constant, Linear, Loss, MirrorDescent, train
 from lowregret.cli import main
 from lowregret.compile.address import OUTSIDE
 from lowregret.compile.atomic import add, read
 from lowregret.compile.kernel import kernel
 from lowregret.compile.simd import CELL, LANES, load, load_cells, move_cell, store, store_cells
+from lowregret.errors import BoundsError
 from lowregret.mirror import Euclidean
 from lowregret.run.linear import LinearRun
 from lowregret.stream.word import word

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz import TARGETS
-from lowregret import BoundsError
+from lowregret.errors import BoundsError
 from lowregret.stream.buffers import Buffers
 from lowregret.stream.formats import FORMATS
 from lowregret.stream.formats.svm import SvmText
