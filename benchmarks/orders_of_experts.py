@@ -42,7 +42,8 @@ def some_forecasts(r: Draw, count: int, loss: str) -> Table:
 def mixed(folder: Path, table: str, words: list[str]) -> tuple[Any, str] | str:
     """The model's description and arrays, and the forecasts that were written; what is said if it refuses."""
     model, scores = folder / "e.lr", folder / "p.tsv"
-    with mock.patch.multiple(mixing, **{kind.__name__: partial(kind, compiled=False) for kind in MIXTURES}):
+    interpreted: dict[str, Any] = {kind.__name__: partial(kind, compiled=False) for kind in MIXTURES}
+    with mock.patch.multiple(mixing, **interpreted):
         told = run_command(["experts", table, *words, "-o", str(model), "--predictions", str(scores), "--json"])
     require(told.code in (0, 2), f"exit code {told.code}: {words} {told.err}")
     if told.code:

