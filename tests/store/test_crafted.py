@@ -211,7 +211,7 @@ def test_rows_that_were_judged_can_be_counted(place: int) -> None:
         class_of("run").from_file(path, description, arrays)
 
 
-@pytest.mark.parametrize("depth", [63, 200, 985, 990])
+@pytest.mark.parametrize("depth", [70, 200, 900])
 @pytest.mark.parametrize("form", ["[{}]", '{{"a": {}}}', '{{"part": "Hinge", "margin": {}}}'])
 def test_descriptions_in_each_other_without_end(form: str, depth: int, tmp_path: Path) -> None:
     """Whatever shows or migrates what it finds calls itself on every level."""
@@ -221,7 +221,7 @@ def test_descriptions_in_each_other_without_end(form: str, depth: int, tmp_path:
     path = tmp_path / "m.lr"
     with path.open("wb") as file:
         store._write(file, {"kind": "experts", "format": 6, "description": told}, arrays)
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match="holds no description"):
         load(path)
 
 
