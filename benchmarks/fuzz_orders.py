@@ -44,11 +44,12 @@ class Case(NamedTuple):
 def some_case(r: Draw, heavy: bool) -> Case:
     """A table and how it is to be learnt, `heavy` ones with many rows and by few learners, which compile."""
     kind = r.choice(["signs", "named", "numbers", "classes"])
-    labels: list[Any] = {
+    sorts: dict[str, list[Any]] = {
         "signs": [1, -1],
         "named": ["up", "d,own"],
         "classes": r.choice([[1, 2, 3], ["u", "v", "é w"]]),
-    }.get(kind, [0.5, 1.0, -2.25, 3.0])
+    }
+    labels = sorts.get(kind, [0.5, 1.0, -2.25, 3.0])
     count = r.choice([300, 700, 1500, 4500]) if heavy else r.choice([1, 2, 5, 30, 70])
     table = some_table(r, count, lambda row: r.choice(labels), r.random() < 0.5)
     words = ["--target", "y"] + ["--positive", "up"] * (kind == "named")

@@ -35,7 +35,8 @@ def some_forecasts(r: Draw, count: int, loss: str) -> Table:
             return r.random() if loss in ("log", "brier") else round(came + r.gauss(0, 1), r.choice([1, 17]))
 
         awake = [name for name in names if at == 0 or (at < ends[name] and r.random() >= gaps)]
-        rows.append({"y": came} | {name: forecast() if name in awake else None for name in names})
+        told: dict[str, float | None] = {"y": came}
+        rows.append(told | {name: forecast() if name in awake else None for name in names})
     return Table(dict.fromkeys(("y", *names), "number"), rows)
 
 

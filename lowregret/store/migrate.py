@@ -171,8 +171,9 @@ def _say_order(description: dict[str, Any], before: str, arrays: dict[str, Any])
 
 def from_7(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
     """Format 8: runs on rows know how far scores may be off by rounding; nothing is known of rows from before."""
-    slots = description.get("slots")
-    for name, known in slots.items() if isinstance(slots, dict) else ():
+    told = description.get("slots")
+    slots: dict[str, Any] = told if isinstance(told, dict) else {}
+    for name, known in slots.items():
         array = arrays.get(name, np.empty(()))
         named = isinstance(known, list) and {"energy", "longest"} <= set(map(str, known))
         if named and array.ndim > 0 and array.dtype.kind == "f":  # else the schema will say what is wrong

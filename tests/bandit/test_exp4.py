@@ -116,7 +116,10 @@ def test_experts_whose_weights_vanished_come_back() -> None:
         exp4 = Exp4(2, 2, 0.2, seed=seed)
         exp4.learn(costs[:10_000], advice[:10_000])
         assert exp4.weights[1] == 0
-        regrets.append(exp4.played.regret + exp4.learn(costs[10_000:], advice[10_000:]).played.regret)
+        before, after = exp4.played.regret, exp4.learn(costs[10_000:], advice[10_000:]).played.regret
+        assert before is not None
+        assert after is not None
+        regrets.append(before + after)
     (expected,) = (c for c in exp4.certificates if c.id == "EXP4")
     assert expected.premises_hold
     assert np.mean(regrets) <= expected.bound

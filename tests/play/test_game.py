@@ -304,7 +304,8 @@ def test_minima_that_are_not_quite_exact_cost_what_is_booked() -> None:
         f = Regularised(ScoreFunction(Logistic(), x, 1.0), lam)
         game = play_by(FollowTheLeader(Reals()), [f], dimension=2, comparator=Reals(), compiled=False)
         (found,) = (c for c in game.certificates if c.id == "LEM-2.1")
-        gaps += game.seat.gaps[-1] > 1e-12
+        seat: Any = game.seat
+        gaps += seat.gaps[-1] > 1e-12
         if found.premises_hold:
             assert math.log(2) - least_regularised_logistic(x, lam) <= found.proved * (1 + 1e-14)
     assert gaps > 10
