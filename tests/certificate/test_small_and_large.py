@@ -17,7 +17,18 @@ from lowregret.compile.kernel import kernel
 from lowregret.domain import Box, Domain, L2Ball, Point, Reals
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import Affine, Cost, Hinge, Logistic, MultiHinge, MultiLoss, PerceptronLoss, Softmax, Square
+from lowregret.loss import (
+    Absolute,
+    Affine,
+    Cost,
+    Hinge,
+    Logistic,
+    MultiHinge,
+    MultiLoss,
+    PerceptronLoss,
+    Softmax,
+    Square,
+)
 from lowregret.mirror import Euclidean
 from lowregret.regret import Moving, regret
 from lowregret.rule import KT, AdaGrad, MirrorDescent, ProjectedGradient, Rule
