@@ -391,7 +391,7 @@ def test_plots_are_pictures(composition: Composition, tmp_path: Path) -> None:
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 10_000
     above, below = figure.axes
-    assert above.get_ylabel() == "mean loss so far"
+    assert above.get_ylabel() == "loss per round so far"
     best, drawn = run.certificate, run.trace.theorem
     apart = best.id != drawn and best.premises_hold and not best.bound >= 0.99 * run.trace.bound[-1]
     tighter = [f"in the end ({best.id})"] if apart else []
