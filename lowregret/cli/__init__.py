@@ -84,6 +84,7 @@ def _run(argv: Sequence[str] | None) -> int:
         gc.enable()
     from lowregret.cli.notice import Notice
 
+    _heed.settle()
     with Notice(wanted=not getattr(args, "quiet", False)):
         code = command.run(args)
     sys.stdout.flush()
@@ -106,7 +107,7 @@ class _Heed:
     AGAIN, PATIENCE = 0.01, 100  # seconds, and how often: an import may be of a file of the user's that does not end
 
     def __init__(self) -> None:
-        self.done = False
+        self.done = self.waits = False
         self.times = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
@@ -116,8 +117,17 @@ class _Heed:
         if self.times < self.PATIENCE and hasattr(signal, "setitimer") and _is_importing(frame):
             signal.signal(signal.SIGALRM, self)
             signal.setitimer(signal.ITIMER_REAL, self.AGAIN)
+            self.waits = True
             return
+        self.waits = False
         raise KeyboardInterrupt
+
+    def settle(self) -> None:
+        """Raise what was put off."""
+        if self.waits:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            self.waits = False
+            raise KeyboardInterrupt
 
 
 def _is_importing(frame: FrameType | None) -> bool:
