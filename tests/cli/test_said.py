@@ -64,8 +64,8 @@ def test_rows_and_their_speed_are_those_of_this_command(capsys: Capsys, tmp_path
     run(capsys, "train", first, "--algorithm", "ogd", "-o", model)
     told = run(capsys, "train", more, "--resume", model, "--passes", 3).out
     assert "learnt     3 passes over 10 more rows, 210 in all, with ogd" in told
-    seconds, rate = (float(n) for n in re.findall(r"in (\S+) s \((\S+) rows/s\)", told)[0])
-    assert rate * seconds == pytest.approx(30, rel=0.25)  # of seconds in two digits
+    seconds, rate = (float(n.replace(",", "")) for n in re.findall(r"in (\S+) s \((\S+) rows/s\)", told)[0])
+    assert rate * seconds < 100  # of 30 rows, not of 630; seconds have two digits or none
 
 
 def test_rows_held_out_that_count_are_told_from_all(capsys: Capsys, tmp_path: Path) -> None:
