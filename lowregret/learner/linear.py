@@ -145,9 +145,10 @@ class Learner(Part):
         s.sums[BLUR] = min(s.sums[BLUR] + weight * length, MOST)
         s.sums[BLURRIEST] = max(s.sums[BLURRIEST], length)
 
-    def enter(self, s: State, value: float, wrong: bool, scale: float) -> None:
-        """Book the round's loss, and its iterate if past ones matter."""
+    def enter(self, s: State, value: float, wrong: bool, scale: float, weight: float, square: float) -> None:
+        """Book the round's loss, the length of its row, and its iterate if past ones matter."""
         s.sums[TOTAL] += value
+        self.blur(s, weight, square)
         if self.rule.weighted():
             s.sums[WEIGHTED] += self.rule.importance(s) * value
         s.counts[MISTAKES] += wrong
@@ -304,8 +305,7 @@ class Linear(Learner):
         square = slope * slope * size if slope != 0.0 else 0.0
         if not abs(p) + abs(value) + abs(slope) + square + self.swollen(s, square) < limit:  # or one is no number
             return math.nan
-        self.enter(s, value, self.loss.wrong(p, y), scale)
-        self.blur(s, weight, size)
+        self.enter(s, value, self.loss.wrong(p, y), scale, weight, size)
         if slope == 0.0 and self.ridge == 0.0:
             self.rule.idle(s)
             return p

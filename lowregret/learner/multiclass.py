@@ -142,7 +142,7 @@ class Multiclass(Learner):
         if waits:
             guess = self.remember(late.of[i], known, scores, late)
         value = weight * self.loss.at(scores, known, guess, y, room.slopes)
-        inner, product, squares, touched = 0.0, 0.0, 0.0, 0
+        size, inner, product, squares, touched = self.length(x, i, factor), 0.0, 0.0, 0.0, 0
         for label in range(known):
             slope = room.slopes[label] = weight * room.slopes[label]
             inner += slope * (room.raw[label] * scale)
@@ -150,15 +150,13 @@ class Multiclass(Learner):
             squares += slope * slope
             touched += slope != 0.0
         idle = touched == 0 and self.ridge == 0.0
-        size = self.length(x, i, factor)
         square = 0.0 if idle else squares * size
         if not abs(value) + abs(inner) + squares + square + self.swollen(s, square) < limit:  # or one is no number
             return FAILED
         room.known[0] = known
         if waits:
             self.drift(known, scores, scale, room, late)
-        self.enter(s, value, guess != y, scale)
-        self.blur(s, weight, size)
+        self.enter(s, value, guess != y, scale, weight, size)
         if idle:
             self.rule.idle(s)
             return guess
