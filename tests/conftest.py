@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,12 @@ settings.load_profile("lowregret")
 # of BLAS mostly wait for each other, which costs up to ten times the work.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+
+# What a process ignores those that it starts ignore too, as all do that a script runs with `&` or `nohup`: then nothing
+# interrupts the commands that tests interrupt.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, usual)
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
