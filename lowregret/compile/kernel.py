@@ -34,7 +34,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Results must not depend on the optimiser's mood, so fastmath stays off. The NumPy error model spares a branch per
 # division. Without Numba's memory manager compiled code cannot allocate, and pays for no reference counts. Every index
-# is checked (`address.py`), whatever was checked before: that takes a few percent, and nothing is read or written
+# is checked (`address.py`), whatever was checked before: that takes 3 to 14 %, and nothing is read or written
 # outside of arrays, by parts of a user's own and rows that another thread changes either.
 _FLAGS = {
     "nopython": True,
