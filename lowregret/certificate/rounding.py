@@ -156,7 +156,7 @@ def _blurred(e: Evidence) -> float:
     if total == 0.0 or steepest < math.inf:
         return steepest * total if total > 0.0 else 0.0
     if bend < math.inf:
-        return bend / 2 * most * total
+        return bend / 2 * most * total if bend > 0.0 else 0.0
     if e.met is not None and e.met.labels and isinstance(e.learner.loss, Loss):
         return _steepest_met(e.learner.loss, e.met, most) * total
     return math.inf if most > SURE else 0.0

@@ -28,7 +28,7 @@ from lowregret import (
     Square,
     train,
 )
-from lowregret.loss import MultiHinge
+from lowregret.loss import Cost, MultiHinge
 
 ROWS = 40
 RULES = [
@@ -109,3 +109,10 @@ def test_classes_beside_scores_that_cancel(loss: Any) -> None:
     wild = train(learner, x, y, comparator=L2Ball(1.0), compiled=False).certificate
     assert usual.rounding < 1e-9
     assert wild.rounding > 1e2  # a score of some 1e17 is off by about as much
+
+
+def test_costs_beyond_squares_have_a_rounding() -> None:
+    """A cost is its slope, and needs no more: nothing times infinity was no number."""
+    learner = Linear(Cost(), ProjectedGradient(L2Ball(1.0), Constant(1e-130)), centre=[1e200, 0.0])
+    found = train(learner, [[0.0, 1e130]], [1.0], compiled=False).certificate
+    assert not np.isnan(found.rounding)
