@@ -13,6 +13,7 @@ from lowregret.rule import FTRLProximal
 from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged
 from lowregret.run.metrics import NEGATIVE_RIGHT, NEGATIVE_WRONG, POSITIVE_RIGHT, POSITIVE_WRONG, SIGNS
+from lowregret.run.passes import best_of
 from lowregret.run.served import Served
 from lowregret.run.session import Session
 from lowregret.show.text import (
@@ -157,8 +158,13 @@ def _tell_held_out(session: Session) -> list[str]:
         if session.held_last
         else f"{rows}, {'each ' if many else ''}scored when it came, and not learnt"
     )
+    lines = [f"held out   {who}"]
+    if (passes := best_of(session.passes)) > 1:
+        these = "these rows" if many else "this row"
+        lines[0] += f", the best of {passes} passes on {these}:"
+        lines.append(f"           having been chosen by {these}, it is expected to do worse on new ones")
     loss = [f"loss       {tell_loss(session, held, held.mean_loss)}"] if held.mean_loss is not None else []
-    return [f"held out   {who}", *(f"  {line}" for line in [*loss, *tell_metrics(session, held)])]
+    return [*lines, *(f"  {line}" for line in [*loss, *tell_metrics(session, held)])]
 
 
 def tell_loss(session: Served, metrics: Judged, mean: float | None) -> str:

@@ -20,7 +20,7 @@ NAMES = (
     *("rows", "loss", "absolute", "squared", "positive_right", "positive_wrong", "negative_right", "negative_wrong"),
     *("label", "label_spread", "weight", "wrong", "positive"),
 )  # of sums[…]
-ROWS, LOSS, ABSOLUTE, SQUARED = range(4)  # Σ1, Σc·ℓ, Σc|p−y|, Σc(p−y)²
+ROWS, LOSS, ABSOLUTE, SQUARED = range(4)  # Σ1, Σc·ℓ, Σc|q−y|, Σc(q−y)² of numbers q predicted
 POSITIVE_RIGHT, POSITIVE_WRONG, NEGATIVE_RIGHT, NEGATIVE_WRONG = range(4, 8)  # rows
 LABEL, LABEL_SPREAD = 8, 9  # mean of y, and Σc(y − mean)², brought up to date row by row
 WEIGHT, WRONG, POSITIVE = 10, 11, 12  # Σc of all rows, of those predicted wrongly, of those labelled +1
@@ -44,19 +44,19 @@ def bin_of(p: float) -> int:
 
 
 @kernel
-def tally(loss: Loss, y: Vector, weights: Vector, scores: Vector, sums: Vector, bins: Vector) -> None:
-    """Add all rows but those of weight 0 to the sums and, if there are any, the bins."""
+def tally(loss: Loss, y: Vector, weights: Vector, scores: Vector, numbers: Vector, sums: Vector, bins: Vector) -> None:
+    """Add all rows but those of weight 0 to the sums and, if there are any, the bins; scores predict the `numbers`."""
     for i in range(y.size):
         weight = weights[i] if weights.size > 0 else 1.0
         if weight == 0.0:
             continue
-        p, label = scores[i], y[i]
+        p, q, label = scores[i], numbers[i], y[i]
         value, _ = loss.at(p, label)
         sums[ROWS] += 1.0
         sums[WEIGHT] += weight
         sums[LOSS] += weight * value
-        sums[ABSOLUTE] += weight * abs(p - label)
-        sums[SQUARED] += weight * ((p - label) * (p - label))
+        sums[ABSOLUTE] += weight * abs(q - label)
+        sums[SQUARED] += weight * ((q - label) * (q - label))
         off = label - sums[LABEL]
         sums[LABEL] += off * (weight / sums[WEIGHT])
         apart = weight * (off * (label - sums[LABEL]))
@@ -91,7 +91,9 @@ class Metrics:
     def see(self, labels: Vector, weights: Vector, scores: Vector) -> None:
         """Count rows by their importance; no weights: all 1."""
         self.unlike = self.unlike or unlike(weights)
-        tally(self.loss, labels, weights, scores, self.sums, self.bins)
+        with np.errstate(over="ignore"):
+            numbers = scores if self.loss.classifies else self.loss.predictions(scores)
+        tally(self.loss, labels, weights, scores, numbers, self.sums, self.bins)
         self.given += labels.size
 
     @property

@@ -54,6 +54,11 @@ def best_pass(passes: Iterable[Pass]) -> Pass:
     return min(passes, key=lambda p: p.merit or 0.0) if best.merit is not None else best
 
 
+def best_of(passes: Iterable[Pass]) -> int:
+    """The passes among which the rows held out chose: their figures flatter the best of several."""
+    return max(sum(done.held is not None for done in passes), 1)
+
+
 def weighed(rows: Rereading, step: Step, rounds: int, passes: int) -> Iterator[tuple[Rows, Vector, Vector]]:
     """The rows of one pass, each weight multiplied by Σ c_t over the rounds t in which the row was learnt."""
     t, each = 0, rounds // passes

@@ -35,7 +35,7 @@ from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
 from lowregret.run.multiclass import MulticlassRun
 from lowregret.run.outcome import NOTHING, Learnt, Steps
-from lowregret.run.passes import Earlier, Pass, best_pass, weighed
+from lowregret.run.passes import Earlier, Pass, best_of, best_pass, weighed
 from lowregret.run.predictor import Predictor
 from lowregret.run.served import Served, read_served
 from lowregret.run.spread import SpreadRun
@@ -325,7 +325,7 @@ class Session(Served):
         if self.held.rows:
             kind = "last" if self.held_last else "every"
             told = {"kind": kind, "rows": self.held.rows, "loss": self.held.mean_loss, "error": self.held.error}
-            metrics["holdout"] = told | self.judged(self.held)
+            metrics["holdout"] = told | self.judged(self.held) | {"best_of": best_of(self.passes)}
         return found
 
     def _work_json(self) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def test_the_last_rows_are_judged_as_predict_would(capsys: Capsys, tmp_path: Pat
     assert model_bits(tmp_path / "m.lr") == model_bits(tmp_path / "h.lr")
     known = run(capsys, "predict", tmp_path / "h.lr", tail, "--json", "-o", tmp_path / "t.txt").json
     held = told.json["metrics"].pop("holdout")
-    assert (held.pop("kind"), held.pop("rows")) == ("last", LAST)
+    assert (held.pop("kind"), held.pop("rows"), held.pop("best_of")) == ("last", LAST, 1)
     assert held == {"loss": known["loss"]["mean"], "error": known["error"]} | known["metrics"]
     assert told.json["rounds"] == ROWS - LAST
     assert told.json["metrics"]["rows"] == ROWS
@@ -185,11 +185,16 @@ def test_the_best_pass_is_kept(capsys: Capsys, tmp_path: Path, held: str, seed: 
     assert losses[best - 1] == min(losses) == told["metrics"]["holdout"]["loss"]
     assert losses[-1] > min(losses)
     known = run(capsys, *said, "--passes", best, "--json", "-o", tmp_path / "k.lr").json
-    for found in (told, known):
+    for found, judged in ((told, len(losses)), (known, best)):
+        assert found["metrics"]["holdout"].pop("best_of") == judged
         del found["seconds"], found["model"], found["passes"][best:]
     assert told == known
     assert model_bits(tmp_path / "m.lr") == model_bits(tmp_path / "k.lr")
-    assert f"pass {best} of {len(losses)} was best" in run(capsys, *said[:-1], "--passes", 9).out
+    out = run(capsys, *said[:-1], "--passes", 9).out
+    assert f"pass {best} of {len(losses)} was best" in out
+    chosen = f"the best of {len(losses)} passes on these rows:\n           having been chosen by these rows"
+    assert chosen in out[out.index("held out   ") :]
+    assert "chosen" not in run(capsys, *said[:-1]).out
 
 
 def test_an_interruption_goes_back_to_the_best_pass(

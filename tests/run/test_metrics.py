@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as peer
 
-from lowregret.loss import Absolute, Hinge, Logistic, Square
+from lowregret.loss import Absolute, Hinge, Logistic, Poisson, Square
 from lowregret.run.confusion import Confusion
 from lowregret.run.metrics import BINS, Metrics, bin_of
 from lowregret.types import Vector
@@ -52,6 +52,17 @@ def test_regression_against_the_peer() -> None:
     assert found.to_json()["mae"] == pytest.approx(peer.mean_absolute_error(y, p))
     assert found.to_json()["rmse"] == pytest.approx(math.sqrt(peer.mean_squared_error(y, p)))
     assert found.spread == pytest.approx(np.std(y))
+
+
+def test_counts_are_judged_by_their_means() -> None:
+    """The score of the Poisson loss is the logarithm of what is predicted."""
+    rng = np.random.default_rng(3)
+    p = rng.normal(size=300)
+    y = rng.poisson(np.exp(p)).astype(float)
+    found = Metrics(Poisson())
+    found.see(y, NONE, p)
+    assert found.to_json()["mae"] == pytest.approx(peer.mean_absolute_error(y, np.exp(p)))
+    assert found.to_json()["rmse"] == pytest.approx(math.sqrt(peer.mean_squared_error(y, np.exp(p))))
 
 
 @pytest.mark.parametrize("unit", [1e-170, 1e-310, 1e170])
