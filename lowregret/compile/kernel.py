@@ -27,6 +27,7 @@ from lowregret.compile.builtins import BUILTINS
 from lowregret.compile.cache import KernelCache
 from lowregret.compile.context import import_arrays
 from lowregret.compile.digest import digest, names
+from lowregret.compile.forks import wait_with_forks
 from lowregret.compile.pipeline import QUICK, contexts, pipeline
 from lowregret.errors import PartError
 
@@ -58,6 +59,9 @@ def apart(function: Function) -> Function:
     """Mark a function for what is seldom: compiled, its code is there once in a loop, not wherever it is called."""
     function.apart = True  # type: ignore[attr-defined]
     return function
+
+
+wait_with_forks()
 
 
 class _Kernel(CPUDispatcher):  # type: ignore[misc]

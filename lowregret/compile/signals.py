@@ -7,6 +7,7 @@ raises there. Whatever the loop had learnt would then stand in its arrays, and n
 from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]  # `signal` itself looks up names, which takes long
+import os
 import threading
 from types import FrameType, TracebackType
 from typing import Any
@@ -40,7 +41,7 @@ class _Post:
     """Handlers that were replaced, and signals that came since."""
 
     def __init__(self) -> None:
-        self.holding = False
+        self.holding, self.holder = False, 0
         self.handlers: dict[int, Any] = {}
         self.noted: list[tuple[int, FrameType | None]] = []
 
@@ -50,7 +51,7 @@ class _Post:
             if callable(handler) and handler != self.note:
                 self.handlers[number] = handler
                 signal.signal(number, self.note)
-        self.holding = True
+        self.holding, self.holder = True, threading.get_ident()
 
     def release(self) -> None:
         self.holding = False  # from now on `note` passes signals on, should one come before its handler is back
@@ -72,5 +73,13 @@ class _Post:
             finally:
                 self.deliver()
 
+    def renew(self) -> None:
+        """In a process that was forked, by any thread of the first: its signals are its own, so let others through."""
+        self.noted.clear()
+        if self.holding and self.holder != threading.get_ident():
+            self.release()
+
 
 _post = _Post()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_post.renew)

@@ -16,7 +16,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.random import hash_number, key_of, unit
-from lowregret.compile.turns import in_turn, turns_of
+from lowregret.compile.turns import Changing, in_turn
 from lowregret.errors import DataError
 from lowregret.experts.advice import absorb, judge, mix
 from lowregret.experts.aggregator import Aggregator
@@ -96,7 +96,7 @@ class Drawing(Recorded):
         thrown = coins(self.seed, mixture.asked, rows)
         while done < rows and not failed:
             arrays = x[done:], y[done:], p[done:], thrown[done:], drawn[done:], paid
-            with turns_of(mixture):  # whose weights are written where those of a question would be
+            with Changing(mixture):  # whose weights are written where those of a question would be
                 done += call(draw_rows, mixture.compiled, *parts, mixture.book, *arrays, self.history.due)
             failed = done < rows and mixture.rounds < self.history.due
             self._mark()

@@ -18,7 +18,7 @@ import numpy as np
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
 from lowregret.compile.signals import let_in
-from lowregret.compile.turns import in_turn, turns_of
+from lowregret.compile.turns import Changing, in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
@@ -124,7 +124,7 @@ class Layered(ExpertMixture):
         given = self.loss_function, Mean(), books, x.copy(), y, said, kept, self.chief.asked, self.chief._every
         with ExitStack() as held:
             for mixture in inside:  # whose weights are written where those of a question would be
-                held.enter_context(turns_of(mixture))
+                held.enter_context(Changing(mixture))
             done = call(learn_layers, self.compiled, row, self.chief.aggregator, *given)
         for mixture, weights, regrets in zip(inside, [*kept.weights, kept.trust], kept.regrets, strict=True):
             mixture._keep(weights, regrets, marks)

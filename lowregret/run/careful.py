@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.compile.signals import let_in
-from lowregret.compile.turns import turns_of
+from lowregret.compile.turns import Changing, owned, turns_of
 from lowregret.errors import PartError
 from lowregret.learner.late import Waiting
 from lowregret.rows import Rows
@@ -34,14 +34,14 @@ class CarefulRun(ProvedRun):
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Learn while no other thread does; raises a `PartError` if one is at it, and waits while one saves the run."""
-        turns = turns_of(self)
-        if not turns.seat.acquire(blocking=False):
+        seat = turns_of(self).seat
+        if owned(seat) or not seat.acquire(blocking=False):
             raise PartError("another thread is learning with this run: let one learn at a time, or give each a run")
         try:
-            with turns:
+            with Changing(self):
                 yield
         finally:
-            turns.seat.release()
+            seat.release()
 
     @abstractmethod
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
