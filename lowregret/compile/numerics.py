@@ -56,6 +56,12 @@ def difference_error(a: float, b: float, r: float) -> float:
 
 
 @kernel
+def sum_error(a: float, b: float, r: float) -> float:
+    """The exact difference (a + b) − r, where r is a + b rounded (Knuth); 0 where that overflows."""
+    return difference_error(a, -b, r)
+
+
+@kernel
 def product_error(a: float, b: float, r: float) -> float:
     """The exact difference a·b − r, where r is a·b rounded (Dekker); 0 where that overflows or underflows."""
     a_high, b_high = _SPLIT * a, _SPLIT * b

@@ -14,7 +14,7 @@ from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.errors import DataError
 from lowregret.experts.aggregator import LEAST, MOST, Aggregator
-from lowregret.experts.state import BLUR, LARGEST, NAPS, OWN, ROUNDS, SECOND, TALLEST, UNDER, VARIED, Book
+from lowregret.experts.state import BLUR, LARGEST, NAPS, OWN, ROUNDS, SECOND, TALLEST, UNDER, VARIED, Book, behind, owe
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Loss
 
@@ -105,8 +105,7 @@ def book_losses(s: Book, own: float, given: float, linearised: bool) -> None:
     awake = 0.0
     for i in range(s.mass.size):
         if s.present[i] > 0.0:
-            s.losses[i] += s.paid[i]
-            s.owed[i] += given
+            owe(s, i, given, s.paid[i])
             s.linear[i] += s.instant[i]
             s.added[i] += abs(s.paid[i]) + abs(own) + abs(s.instant[i]) + abs(given - own)
             s.instant[i] = s.instant[i] if linearised else own - s.paid[i]
@@ -194,7 +193,7 @@ def learn_rows(
             regrets[kept] = -math.inf
             for i in range(s.mass.size):
                 weights[kept, i] = s.mass[i]
-                regrets[kept] = max(s.owed[i] - s.losses[i], regrets[kept])
+                regrets[kept] = max(behind(s, i), regrets[kept])
             kept += 1
         if awake > 0 and not math.isnan(y[t, 0]):
             if not math.isfinite(judge(loss, s, x, t, p, y, linearised, aggregator.squares())):
@@ -243,9 +242,9 @@ def first_refused(loss: Loss, y: Any) -> int:
 def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any, regrets: Any) -> None:
     """Book forecasts p that were made elsewhere, and the regret before each round."""
     for t in range(x.shape[0]):
-        regrets[t] = s.owed[0] - s.losses[0]
+        regrets[t] = behind(s, 0)
         for i in range(s.mass.size):
-            regrets[t] = max(regrets[t], s.owed[i] - s.losses[i])
+            regrets[t] = max(regrets[t], behind(s, i))
         if not math.isnan(p[t, 0]) and not math.isnan(y[t, 0]):
             look(s, x, t, p.shape[1])
             judge(loss, s, x, t, p, y, True, False)

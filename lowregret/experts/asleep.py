@@ -18,7 +18,7 @@ from lowregret.compile.kernel import apart, kernel
 from lowregret.compile.part import Part
 from lowregret.experts.advice import absorb, book_trust, judge, look, mix, normalise
 from lowregret.experts.aggregator import Aggregator
-from lowregret.experts.state import ROUNDS, Book
+from lowregret.experts.state import ROUNDS, Book, behind
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss
 
@@ -218,5 +218,5 @@ def largest_regret(s: Book) -> float:
     """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best k so far."""
     largest = -math.inf
     for i in range(s.mass.size):
-        largest = max(largest, s.owed[i] - s.losses[i])
+        largest = max(largest, behind(s, i))
     return largest

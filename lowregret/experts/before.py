@@ -15,6 +15,7 @@ LEARNT = (
     "rate",
     "losses",
     "owed",
+    "crumbs",
     "linear",
     "added",
     "awake",
@@ -23,7 +24,7 @@ LEARNT = (
     "counts",
 )  # the book's, by learning
 PLAIN = ("drift", "late", "inside", "orderly", "met", "asked", "_weights", "_regrets", "_every")
-WAITING = ("pending", "_round_of", "_rounds")  # what is known of rounds that wait; the last of layers alone
+WAITING = ("_round_of", "pending", "_rounds")  # what is known of rounds that wait, when first; the last of layers alone
 
 
 class Before:
@@ -52,7 +53,11 @@ class Before:
         del mixture._weights[self.kept :], mixture._regrets[self.kept :]
         mixture.history.back(self.marks)
         for rounds, waited in self.waited:
-            rounds[self.number] = waited
+            if self.number not in rounds:
+                rounds[self.number] = waited
+                ordered = sorted(rounds.items(), key=lambda waiting: mixture._round_of[waiting[0]])
+                rounds.clear()
+                rounds.update(ordered)
 
 
 @contextmanager

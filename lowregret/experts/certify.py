@@ -18,7 +18,7 @@ from lowregret.experts.boa import BOA
 from lowregret.experts.forecast import BinaryLogScore, LogScore
 from lowregret.experts.scaled import ScaledHedge
 from lowregret.experts.small_loss import SmallLoss, small_losses_of
-from lowregret.experts.state import BEFORE, BLUR, ENERGY, GAPS, LARGEST, OWN, ROUNDS, SPREAD, Book
+from lowregret.experts.state import BEFORE, BLUR, ENERGY, GAPS, LARGEST, OWN, ROUNDS, SPREAD, Book, behind_each
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Cost, LogWealth, Loss, Square
 from lowregret.loss.verify import PREMISE
@@ -167,11 +167,11 @@ def certificates(
     R[k] is the sum over the rounds in which expert k was awake; drift[k] what late outcomes cost in these, if any did.
     """
     late = np.zeros(s.prior.size) if drift is None else drift[:-1]
-    k = int(np.argmax(s.linear + late if linearised else s.owed - s.losses))
+    k = int(np.argmax(s.linear + late if linearised else behind_each(s)))
     off = rounding(s, substitution, 0.0 if drift is None else float(drift[-1]))
     main = _certificate(aggregator, substitution, loss, s, k, linearised, premises, off)
     found = [main] if main.id != "THM-14.15" else _of_hedge(aggregator, main, loss, s, k, linearised)
-    regret = float(np.max(s.owed - s.losses))
+    regret = float(np.max(behind_each(s)))
     return [with_drift(c, float(late[k]), regret, bool(np.any(late))) for c in found]
 
 

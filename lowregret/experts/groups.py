@@ -45,6 +45,7 @@ class GroupAccounts(NamedTuple):
 
     losses: Vector
     owed: Vector
+    crumbs: Vector
     linear: Vector
     added: Vector
     awake: Vector
@@ -56,9 +57,9 @@ class GroupAccounts(NamedTuple):
     @classmethod
     def fresh(cls, groups: int, experts: int) -> Self:
         """No round yet."""
-        losses, owed, linear, added, awake, drift = np.zeros((6, groups, experts))
+        losses, owed, crumbs, linear, added, awake, drift = np.zeros((7, groups, experts))
         sums, counts = np.zeros((groups, BOOK_SUMS)), np.zeros((groups, BOOK_COUNTS), np.int64)
-        return cls(losses, owed, linear, added, awake, drift, np.zeros(groups), sums, counts)
+        return cls(losses, owed, crumbs, linear, added, awake, drift, np.zeros(groups), sums, counts)
 
 
 def more_groups(kept: Any, groups: int) -> Any:
@@ -78,7 +79,7 @@ def standing(s: GroupStandings, work: Book, g: int) -> Book:
     """Group g as a book, whose other entries are those of `work`: no room of their own."""
     return Book(
         s.regret[g], s.square[g], s.rate[g], work.prior, work.mass, work.present, work.instant, work.paid, work.losses,
-        work.owed, work.linear, s.added[g], work.awake, work.trust, s.sums[g], s.counts[g],
+        work.owed, work.crumbs, work.linear, s.added[g], work.awake, work.trust, s.sums[g], s.counts[g],
     )  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def account(s: GroupAccounts, work: Book, g: int) -> Book:
     """The losses in group g as a book, whose other entries are those of `work`: no room of their own."""
     return Book(
         work.regret, work.square, work.rate, work.prior, work.mass, work.present, work.instant, work.paid, s.losses[g],
-        s.owed[g], s.linear[g], s.added[g], s.awake[g], work.trust, s.sums[g], s.counts[g],
+        s.owed[g], s.crumbs[g], s.linear[g], s.added[g], s.awake[g], work.trust, s.sums[g], s.counts[g],
     )  # fmt: skip
 
 

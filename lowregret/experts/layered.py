@@ -195,7 +195,6 @@ class Layered(ExpertMixture):
     @property
     def certificates(self) -> list[Certificate]:
         """The lane through which least is owed to the best combination."""
-        regrets = self.book.owed - self.book.losses
         linear = float(np.max(self.book.linear))
         slept = max(int(lane.book.counts[NAPS]) for lane in self.lanes)  # as lanes had it before sleepers had a say
         premises = self._premises()
@@ -211,7 +210,7 @@ class Layered(ExpertMixture):
                 *premises,
                 Premise("sleepers said what the mixture said", slept == 0, f"not in {counted(slept, 'round')}"),
             ),
-            regret=float(np.max(regrets)),
+            regret=self.regret,
             rounding=off,
         )
         return [found]

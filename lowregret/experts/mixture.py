@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,7 +25,7 @@ from lowregret.experts.certify import certificates, path_bound
 from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round, stacked
 from lowregret.experts.risk import mixture_risks
 from lowregret.experts.schema import MixtureSchema
-from lowregret.experts.state import NAPS, OWN, ROUNDS, Book, as_prior
+from lowregret.experts.state import NAPS, OWN, ROUNDS, Book, as_prior, behind_each
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import MetScores, first_met
@@ -86,7 +87,7 @@ class ExpertMixture(Recorded):
         self.late = 0  # outcomes that came late in earlier versions, which did not know their drift
         self.inside = self.orderly = True  # forecasts are where the substitution wants them; outcomes came in order
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
-        self.pending: dict[int, tuple[Matrix, Matrix]] = {}  # forecasts and mixture by round
+        self.pending: dict[int, tuple[Matrix, Matrix]] = OrderedDict()  # forecasts and mixture, whose first is known
         self.asked = 0
         self.ahead = self.first = 0  # numbers less rounds, and the first round so numbered: see `ask`
         self._round_of: dict[int, int] = {}  # of numbers that wait
@@ -220,13 +221,13 @@ class ExpertMixture(Recorded):
     @property
     def best(self) -> BestExpert:
         """The expert with the smallest regret-making loss: of those awake throughout, the smallest loss."""
-        k = int(np.argmax(self.book.owed - self.book.losses))
+        k = int(np.argmax(behind_each(self.book)))
         return BestExpert(k, self.names[k], float(self.book.losses[k]))
 
     @property
     def regret(self) -> float:
-        """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best expert k, exactly."""
-        return float(np.max(self.book.owed - self.book.losses))
+        """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best expert k, however large the losses: each is rounded, no sum of them."""
+        return float(np.max(behind_each(self.book)))
 
     @property
     def certificates(self) -> list[Certificate]:

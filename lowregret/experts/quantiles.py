@@ -35,7 +35,7 @@ from lowregret.experts.given import given_names, given_outcomes
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema_cover import MOST_LEVELS, QuantilesSchema
-from lowregret.experts.state import NAPS
+from lowregret.experts.state import NAPS, behind_each
 from lowregret.learner.validate import real_numbers
 from lowregret.loss import Quantile
 from lowregret.run.round_by_round import Contents, Recorded, prefixed
@@ -74,6 +74,7 @@ class Quantiles(Recorded):
         self.mixtures = [Layered(self.names, Quantile(tau), compiled=compiled) for tau in found.tolist()]
         self.compiled = self.mixtures[0].compiled
         self.losses, self.below = np.zeros(found.size), np.zeros(found.size, np.int64)
+        self.gained = np.zeros(found.size)  # by pooling: the losses that the levels had without it, less `losses`
         self.pending: dict[int, tuple[list[int], Vector]] = {}  # numbers at each level, and what was said
         self.forecasts: Matrix = np.empty((0, found.size))
 
@@ -106,13 +107,14 @@ class Quantiles(Recorded):
         with all_or_none([Before(part) for part in parts]):
             said = [m.learn(x[:, :, level], y).forecasts for level, m in enumerate(self.mixtures)]
         p = np.ascontiguousarray(np.stack(said, axis=1))
-        self._score(p, y)
+        self._score(p, p.copy(), y)
         return p
 
-    def _score(self, p: Matrix, y: Vector) -> None:
-        """Pool what crosses, and book losses where the outcome is known."""
+    def _score(self, p: Matrix, mixed: Matrix, y: Vector) -> None:
+        """Pool what crosses, and book losses where the outcome is known; `mixed` is p before it was pooled."""
         scratch = np.empty((2, self.levels.size)), np.empty(self.levels.size, np.int64)
-        call(quantile_rows, self.compiled, p, y, self.levels, self.cells, *scratch, self.losses, self.below)
+        booked = self.losses, self.below, self.gained
+        call(quantile_rows, self.compiled, p, mixed, y, self.levels, self.cells, *scratch, *booked)
 
     @in_turn
     def ask(self, forecasts: Any) -> tuple[int, Vector]:
@@ -122,7 +124,7 @@ class Quantiles(Recorded):
             raise DataError("no expert has a forecast: all are NaN")
         asked = [mixture.ask(x[0, :, level]) for level, mixture in enumerate(self.mixtures)]
         p = np.array([[said for _, said in asked]])
-        self._score(p, np.array([math.nan]))
+        self._score(p, p, np.array([math.nan]))
         self.pending[asked[0][0]] = [number for number, _ in asked], p[0]
         return asked[0][0], p[0].copy()
 
@@ -134,6 +136,7 @@ class Quantiles(Recorded):
         if number not in self.pending:
             return self.mixtures[0].tell(number, outcome)  # which says why not
         numbers, p = self.pending[number]
+        mixed = np.array([[float(m.pending[inner][1][0, 0]) for m, inner in zip(self.mixtures, numbers, strict=True)]])
         waiting: list[tuple[ExpertMixture, int]] = list(zip(self.mixtures, numbers, strict=True))
         inside = [
             part
@@ -145,7 +148,7 @@ class Quantiles(Recorded):
                 mixture.tell(inner, outcome)
         del self.pending[number]
         before = self.loss
-        self._score(p[None], y)
+        self._score(p[None], mixed, y)
         self._mark()
         return self.loss - before
 
@@ -188,13 +191,12 @@ class Quantiles(Recorded):
     def regret(self) -> float:
         """The score less that of the best expert; what pooling gained is left out of it if somebody slept."""
         slept = any(mixture.book.counts[NAPS] for mixture in self.mixtures)
-        mixed = float(2 * self.cells @ [mixture.loss for mixture in self.mixtures])
-        return float(np.max(self._behind)) - (0.0 if slept else mixed - self.loss)
+        return float(np.max(self._behind)) - (0.0 if slept else float(2 * self.cells @ self.gained))
 
     @property
     def _behind(self) -> Vector:
         """By how much each expert did better than the levels before pooling."""
-        owed = np.array([mixture.book.owed - mixture.book.losses for mixture in self.mixtures])
+        owed = np.array([behind_each(mixture.book) for mixture in self.mixtures])
         return np.asarray(2 * self.cells @ owed)
 
     @property
@@ -233,7 +235,8 @@ class Quantiles(Recorded):
         description: dict[str, Any] = {"names": self.names, "levels": self.levels.tolist(), "compiled": self.compiled}
         numbers = np.array([inner for inner, _ in self.pending.values()], np.int64).reshape(-1, self.levels.size)
         said = np.array([p for _, p in self.pending.values()]).reshape(-1, self.levels.size)
-        arrays = {"losses": self.losses, "below": self.below, "pending.numbers": numbers, "pending.said": said}
+        arrays: Arrays = {"losses": self.losses, "below": self.below, "gained": self.gained}
+        arrays |= {"pending.numbers": numbers, "pending.said": said}
         for level, mixture in enumerate(self.mixtures):
             description[f"level {level}"], kept = mixture.contents()
             arrays |= prefixed(f"level {level}", kept)
@@ -244,7 +247,7 @@ class Quantiles(Recorded):
         names, levels, compiled = found.tell("names", "levels", "compiled")
         made = cls(names, levels, compiled=compiled)
         made.mixtures = [Layered.from_contents(found.inner(f"level {level}")) for level in range(len(levels))]
-        made.losses, made.below = found.arrays["losses"], found.arrays["below"]
+        made.losses, made.below, made.gained = (found.arrays[name] for name in ("losses", "below", "gained"))
         for numbers, said in zip(found.arrays["pending.numbers"].tolist(), found.arrays["pending.said"], strict=True):
             made.pending[numbers[0]] = numbers, said
         return made
@@ -295,9 +298,23 @@ def pool(p: Any, t: int, shares: Any, blocks: Any, sizes: Any) -> None:
             level += 1
 
 
+def gain(tau: float, y: float, a: float, b: float) -> float:
+    """ρ_τ(y − a) − ρ_τ(y − b), whose sign and size are right however far y is from both."""
+    if a <= y and b <= y:
+        return tau * (b - a)
+    if a >= y and b >= y:
+        return (1.0 - tau) * (a - b)
+    return tau * (y - a) - (1.0 - tau) * (b - y) if a < y else (1.0 - tau) * (a - y) - tau * (y - b)
+
+
 @kernel
-def quantile_rows(p: Any, y: Any, levels: Any, shares: Any, blocks: Any, sizes: Any, losses: Any, below: Any) -> None:
-    """Pool the levels of each row of p that cross, and book losses and outcomes below, where they are known."""
+def quantile_rows(
+    p: Any, mixed: Any, y: Any, levels: Any, shares: Any, blocks: Any, sizes: Any, losses: Any, below: Any, gained: Any
+) -> None:
+    """Pool the levels of each row of p that cross, and book losses and outcomes below, where they are known.
+
+    `mixed` are the rows before they were pooled, from which pooling gained.
+    """
     for t in range(p.shape[0]):
         if math.isnan(p[t, 0]):
             continue
@@ -307,3 +324,4 @@ def quantile_rows(p: Any, y: Any, levels: Any, shares: Any, blocks: Any, sizes: 
                 r = y[t] - p[t, level]
                 losses[level] += levels[level] * r if r > 0.0 else (levels[level] - 1.0) * r
                 below[level] += 1 if r <= 0.0 else 0
+                gained[level] += gain(levels[level], y[t], mixed[t, level], p[t, level])

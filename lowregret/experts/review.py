@@ -17,7 +17,7 @@ from lowregret.convex.minimise import Solution
 from lowregret.experts.advice import loss_rows
 from lowregret.experts.best import Path, best_combination, best_switching
 from lowregret.experts.mixture import ExpertMixture, Matrix
-from lowregret.experts.state import NAPS
+from lowregret.experts.state import NAPS, behind_each
 from lowregret.types import Vector
 from lowregret.words import counted, rounded_up
 
@@ -186,7 +186,7 @@ class Review:
     def _listed(self) -> list[str]:
         """The experts by what they lost, the first few and the last."""
         book, names, weights = self.mixture.book, self.mixture.names, self.mixture.weights
-        order = np.argsort(book.losses - book.owed, kind="stable").tolist()
+        order = np.argsort(-behind_each(book), kind="stable").tolist()
         shown = order if len(order) <= LISTED + 1 else [*order[:LISTED], order[-1]]
         wide = max(len(str(names[i])) for i in shown)
         lines = []

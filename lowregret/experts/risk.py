@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Premise
-from lowregret.experts.state import NAPS, OWN, ROUNDS, TALLEST, UNDER, VARIED, Book
+from lowregret.experts.state import NAPS, OWN, ROUNDS, TALLEST, UNDER, VARIED, Book, behind_each
 from lowregret.risk.bounds import HUGE, INDEPENDENT, power_of_two
 from lowregret.risk.online_to_batch import DRAWN, RiskCertificate, o2b_eb, o2b_hp, require_delta
 from lowregret.types import Vector
@@ -72,7 +72,7 @@ def _found(
     ):
         yield replace(c, statement=f"E[loss where {where}] ≤ {c.statement}; {rest}")
     if not s.counts[NAPS]:
-        regret = float(np.max(s.owed - drift[:-1] - s.losses))
+        regret = float(np.max(behind_each(s) - drift[:-1]))
         bound = regret / rounds + ceiling * math.sqrt(2 * (log_inverse + math.log(2)) / rounds)
         statement = f"C − min_k C(k) where {where} ≤ regret/T + M√(2 ln(2/δ)/T)"
         yield RiskCertificate("THM-14.15-HP", statement, output, "excess", bound, delta, details=details)

@@ -97,7 +97,7 @@ class QuantilesSchema(RecordedSchema):
             "pending.numbers": wholes("pending", levels, high=NUMBERS),
             "pending.said": floats("pending", levels),
         }
-        return {"losses": floats(levels, low=0), "below": wholes(levels)} | waiting
+        return {"losses": floats(levels, low=0), "below": wholes(levels), "gained": floats(levels)} | waiting
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         mixtures = [told[f"level {level}"] for level in range(len(told["levels"]))]

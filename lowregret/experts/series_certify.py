@@ -28,7 +28,7 @@ from lowregret.experts.aggregator import FixedShare
 from lowregret.experts.certify import bound_against, is_mixable
 from lowregret.experts.group_bounds import bounds_against
 from lowregret.experts.group_mixture import GroupMixture, Stage
-from lowregret.experts.state import BLUR, ROUNDS, Book
+from lowregret.experts.state import BLUR, ROUNDS, Book, behind_each
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -51,7 +51,7 @@ def _of_groups(m: SeriesMixture) -> Certificate:
     accounts, played = m.accounts, np.flatnonzero(m.accounts.counts[:, ROUNDS])
     awake, pooled = accounts.awake[played], int(m.pool is not None)
     rivals = awake > 0 if m.own.chief is None else awake == accounts.counts[played, ROUNDS, None]
-    regrets = (accounts.owed - accounts.losses)[played]
+    regrets = behind_each(accounts)[played]
     linear = (accounts.linear + accounts.drift)[played]
     if m.own.chief is None:
         k = _best(linear if m.way.linearised else regrets, rivals)
@@ -86,7 +86,7 @@ def _through_pool(m: SeriesMixture) -> Certificate:
     else:
         k = _best(m.pool.lanes[0].standings.regret, rivals)
         bound += float(_bounds(m, m.pool.lanes[0], one, k)[0]) if rivals.any() else math.inf
-    linear, regrets = (a.sum(0) for a in (accounts.linear + accounts.drift, accounts.owed - accounts.losses))
+    linear, regrets = (a.sum(0) for a in (accounts.linear + accounts.drift, behind_each(accounts)))
     worst, exact = (float(np.max(a, where=rivals[0], initial=-math.inf)) for a in (linear, regrets))
     statement = "R[k] ≤ Σ over series of what it owes to the pooled mixture + what that owes to k, one for all series"
     whom = {"of": "weights for all series"} | _slept(rivals | np.all(accounts.awake == 0, axis=0))

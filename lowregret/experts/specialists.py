@@ -23,7 +23,7 @@ from lowregret.experts.advice import book_own, require_fitting
 from lowregret.experts.aggregator import Hedge
 from lowregret.experts.certify import certificates
 from lowregret.experts.schema import SpecialistsSchema
-from lowregret.experts.state import BLUR, NAPS, OWN, ROUNDS, SECOND, SPREAD, TALLEST, UNDER, Book
+from lowregret.experts.state import BLUR, NAPS, OWN, ROUNDS, SECOND, SPREAD, TALLEST, UNDER, Book, behind_each, owe
 from lowregret.experts.substitute import Mean
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import MetScores, first_met
@@ -107,7 +107,7 @@ class Specialists(Recorded):
     @property
     def regret(self) -> float:
         """Σ(ℓ(p_t) − ℓ(x_t[k])) over the rounds in which the best expert k was awake: O(N)."""
-        return float(np.max(self.book.owed - self.book.losses))
+        return float(np.max(behind_each(self.book)))
 
     @property
     def certificates(self) -> list[Certificate]:
@@ -180,8 +180,7 @@ def judge_sparse(
         if s.regret[i] > -math.inf:
             highest, lowest = max(highest, r), min(lowest, r)
         s.regret[i] += r
-        s.losses[i] += value
-        s.owed[i] += own
+        owe(s, i, own, value)
         s.linear[i] += linear
         s.added[i] += abs(value) + abs(own) + abs(linear)
         s.awake[i] += 1.0

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowregret.compile.numerics import sum_error
 from lowregret.errors import DataError
 from lowregret.types import Vector
 
@@ -47,6 +48,7 @@ class Book(NamedTuple):
     paid: Vector  # ℓ(x_t[i], y_t) of the round
     losses: Vector  # Σ ℓ(x_t[i], y_t) while awake
     owed: Vector  # Σ ℓ(p_t, y_t) over the same rounds, p_t the forecast that was given
+    crumbs: Vector  # what rounding took from the second of these less the first
     linear: Vector  # Σ ⟨ℓ'(q_t), q_t − x_t[i]⟩ over the same rounds, q_t the forecast that the outcome found
     added: Vector  # Σ of the absolute values of what was added to the three
     awake: Vector  # how many rounds they are
@@ -60,6 +62,24 @@ class Book(NamedTuple):
         blank = {name: np.zeros(prior.size) for name in cls._fields[:-2]}
         blank |= {"prior": prior.copy(), "mass": prior.copy(), "sums": np.zeros(BOOK_SUMS)}
         return cls(**blank, counts=np.zeros(BOOK_COUNTS, np.int64))
+
+
+def owe(s: Book, i: int, given: float, paid: float) -> None:
+    """Book that the mixture lost `given` and expert i `paid`, and what rounding took from either sum."""
+    lost, owed = s.losses[i], s.owed[i]
+    s.losses[i] += paid
+    s.owed[i] += given
+    s.crumbs[i] += sum_error(owed, given, s.owed[i]) - sum_error(lost, paid, s.losses[i])
+
+
+def behind(s: Book, i: int) -> float:
+    """Σ ℓ(p_t, y_t) − ℓ(x_t[i], y_t) while i was awake, however large the two sums are beside their difference."""
+    return s.owed[i] - s.losses[i] + s.crumbs[i]
+
+
+def behind_each(s: Any) -> Vector:
+    """`behind` of all experts, of a book or of the accounts of groups."""
+    return np.asarray(s.owed - s.losses + s.crumbs)
 
 
 def as_prior(prior: Any, n: int) -> Vector:

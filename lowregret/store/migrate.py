@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 8  # raised when readers of the one could not make sense of the other
+FORMAT = 9  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -182,7 +182,29 @@ def from_7(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
     return description, arrays
 
 
-STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6, 7: from_7}  # from format n to n + 1, n ≥ OLDEST
+def from_8(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 9: mixtures of experts know what rounding took from their regret, and sets of quantiles what pooling gave.
+
+    Of rounds from before nothing is known of the one, and the other is the difference of two sums.
+    """
+    for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
+        arrays[name.removesuffix("owed") + "crumbs"] = np.zeros(np.shape(arrays[name]))
+    if kind == "quantiles":
+        _with_gains(description, arrays)
+    return description, arrays
+
+
+def _with_gains(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Give a set of quantiles what each of its levels gained by pooling."""
+    losses, own = np.ravel(arrays.get("losses", ())), []
+    for level in range(losses.size):
+        sums, place = np.ravel(arrays.get(f"level {level}.sums", ())), _slot(description, f"level {level}.sums", "own")
+        own.append(sums[place] if place < sums.size else np.nan)
+    if losses.dtype.kind == "f":  # else the schema will say what is wrong
+        arrays["gained"] = np.array(own, float) - losses
+
+
+STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6, 7: from_7, 8: from_8}  # from format n to n + 1, n ≥ OLDEST
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:

@@ -38,7 +38,10 @@ def pooled(p: Any, levels: Any, y: Any) -> tuple[Any, Any]:
     p, levels = np.array(p, float), np.array(levels, float)
     losses, below, scratch = np.zeros(levels.size), np.zeros(levels.size, np.int64), np.empty((2, levels.size))
     room = scratch, np.empty(levels.size, np.int64)
-    getattr(quantile_rows, "py_func", quantile_rows)(p, np.array(y, float), levels, cells(levels), *room, losses, below)
+    kept = losses, below, np.zeros(levels.size)
+    getattr(quantile_rows, "py_func", quantile_rows)(
+        p, p.copy(), np.array(y, float), levels, cells(levels), *room, *kept
+    )
     return p, losses
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import lowregret
 from lowregret import Absolute, Square
+from lowregret.errors import DataError
 from lowregret.experts import (
     BinaryLogScore,
     Calibrated,
@@ -149,3 +151,28 @@ def test_rates_out_of_all_proportion_leave_a_mixture_that_learns(aggregator: Any
     assert mixture.weights[0] > 0.9
     assert mixture.learn([[1e10, 0.0]], [0.0]).weights[0] > (0.9 if aggregator == Hedge(1e200) else 0.0)
     assert mixture.certificate.holds
+
+
+def test_a_round_that_was_refused_still_waits_before_later_ones() -> None:
+    """The chief refuses what lanes have learnt: taken back, the round came to stand behind all others."""
+    close = [0.0, 3e-140]  # experts whose losses can be squared, and lanes that say still closer things
+    mixture = Layered(2, Absolute(), compiled=False).learn([close], [1.0])
+    first, second = (mixture.ask(row)[0] for row in (close, [0.0, 1.0]))
+    before = [list(part.pending) for part in (mixture, *mixture.lanes, mixture.chief)]
+    with pytest.raises(DataError):
+        mixture.tell(first, 1.0)
+    assert [list(part.pending) for part in (mixture, *mixture.lanes, mixture.chief)] == before
+    mixture.tell(second, 0.5)
+    assert not any(part.orderly for part in (mixture, *mixture.lanes, mixture.chief))
+
+
+def test_many_rounds_that_wait_are_told_in_time() -> None:
+    """Each search for the oldest went past all that had been told: 80,000 rounds took four seconds."""
+    mixture = ExpertMixture(1, Hedge(0.1), Absolute(), compiled=False)
+    x = np.zeros((1, 1, 1)), np.zeros((1, 1))
+    numbers = [mixture._wait(*x) for _ in range(80_000)]
+    begun = time.process_time()
+    for number in numbers:
+        mixture._forget(number)
+    assert time.process_time() - begun < 1
+    assert mixture.orderly

@@ -27,6 +27,7 @@ from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.review import Review
+from lowregret.experts.state import behind_each
 from lowregret.store.replacing import require_place
 from lowregret.stream.read import CACHE
 from lowregret.stream.table import Table, read_table
@@ -177,6 +178,6 @@ def _ranking(review: Review) -> str:
             f"{weights[i]:.4g}",
             "–" if best is None else f"{best.w[i]:.4g}",
         )
-        for i in np.argsort(book.losses - book.owed, kind="stable").tolist()
+        for i in np.argsort(-behind_each(book), kind="stable").tolist()
     ]
     return table(("expert", "loss a round", "rounds awake", "weight now", "weight in hindsight"), rows)
