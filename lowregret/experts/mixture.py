@@ -226,7 +226,7 @@ class ExpertMixture(Recorded):
 
     @property
     def regret(self) -> float:
-        """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best expert k, however large the losses: each is rounded, no sum of them."""
+        """Σ(ℓ(p_t) − ℓ(x_t[k])) against the best expert k, though losses be large: each is rounded, no sum of them."""
         return float(np.max(behind_each(self.book)))
 
     @property
