@@ -141,7 +141,8 @@ def _tell_passes(session: Session) -> list[str]:
 
 def _tell_scores(loss: float | None, error: float | None) -> str:
     """Loss and error, as far as they are known."""
-    return ", ".join([f"loss {loss:.4g}"] * (loss is not None) + [f"error {percent(error)}"] * (error is not None))
+    known = [] if loss is None else [f"loss {loss:.4g}"]
+    return ", ".join(known if error is None else [*known, f"error {percent(error)}"])
 
 
 def _tell_held_out(session: Session) -> list[str]:
@@ -160,16 +161,20 @@ def _tell_held_out(session: Session) -> list[str]:
     )
     lines = [f"held out   {who}"]
     if (passes := best_of(session.passes)) > 1:
-        these = "these rows" if many else "this row"
-        lines[0] += f", the best of {passes} passes on {these}:"
-        lines.append(f"           having been chosen by {these}, it is expected to do worse on new ones")
+        lines[0] += ","
+        lines.append(
+            f"           which chose the best of {passes} passes: these figures flatter it, new rows tend to fare worse"
+        )
     loss = [f"loss       {tell_loss(session, held, held.mean_loss)}"] if held.mean_loss is not None else []
     return [*lines, *(f"  {line}" for line in [*loss, *tell_metrics(session, held)])]
 
 
 def tell_loss(session: Served, metrics: Judged, mean: float | None) -> str:
-    """A mean loss by name."""
-    return f"{mean:.4g} {_each(metrics)} ({loss_name(session.run.learner.loss)})"
+    """A mean loss by name, and whose it is if not that of all rows."""
+    told = f"{mean:.4g} {_each(metrics)} ({loss_name(session.run.learner.loss)})"
+    if isinstance(metrics, Confusion) and metrics.unknown:
+        told += f", of {counted(metrics.rows - metrics.unknown, 'row')} whose class the model knows"
+    return told
 
 
 def _each(metrics: Judged) -> str:
@@ -252,7 +257,7 @@ def _tell_confusion(metrics: Confusion, classes: Sequence[Name]) -> list[str]:
     order = [k for k in np.argsort(recall, kind="stable") if of_class[k]]
     found = [f"{names[k]} {percent(float(recall[k]), 0)} of {of_class[k]:,}" for k in order]
     shown = found if len(found) <= SHOWN_CLASSES else [*found[: SHOWN_CLASSES // 2], "…", *found[-SHOWN_CLASSES // 2 :]]
-    lines.append(f"found      {', '.join(shown)}")
+    lines += [f"found      {', '.join(shown)}"] if shown else []
     if len(names) <= SHOWN_CLASSES:
         width = max(len(n) for n in (*names, str(metrics.counts.max())))
         lines.append(f"taken for  {' ' * width}  {'  '.join(f'{name:>{width}}' for name in names)}")

@@ -63,6 +63,11 @@ class Confusion:
         return int(self.counts.sum())
 
     @property
+    def unknown(self) -> int:
+        """Rows of no known class, which have no loss and are wrong."""
+        return int(self.counts[-1].sum())
+
+    @property
     def matrix(self) -> Any:
         """counts[y, ŷ] of the classes alone."""
         return self.counts[:-1, :-1]
@@ -84,8 +89,8 @@ class Confusion:
 
     @property
     def mean_loss(self) -> float | None:
-        """Σ c·φ / Σ c over rows of known classes; None if losses were not given."""
-        return self.total / (float(self.sums[WEIGHT, :-1].sum()) or 1.0) if self.rows and self.judged else None
+        """Σ c·φ / Σ c over rows of known classes; None if there are none, or losses were not given."""
+        return self.total / float(self.sums[WEIGHT, :-1].sum()) if self.rows > self.unknown and self.judged else None
 
     @property
     def error(self) -> float | None:
@@ -127,5 +132,5 @@ class Confusion:
             "recall": recall,
             "confusion": self.matrix.tolist(),
             "worst_confusions": worst,
-            "unknown_class": int(self.counts[-1].sum()),
+            "unknown_class": self.unknown,
         }

@@ -58,7 +58,7 @@ def describe_kept(run: LearntRun) -> list[str]:
     kept = run.kept
     if kept is None:
         again = "kept       unknown: rows came again, so models were judged by rows that they had learnt"
-        return [again] if run.tally.repeated else []
+        return [again] if run.trial.is_void(run.tally.repeated) else []
 
     def told(figures: Figures) -> str:
         if figures.error is not None:
@@ -67,6 +67,8 @@ def describe_kept(run: LearntRun) -> list[str]:
 
     what = (
         "wrong"
+        if kept.error is not None and run.alike
+        else "of the weight wrong"
         if kept.error is not None
         else "root mean square"
         if isinstance(run.learner.loss, Square)

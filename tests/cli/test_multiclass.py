@@ -139,3 +139,20 @@ def test_errors_say_what_to_use(capsys: Capsys, tmp_path: Path) -> None:
         assert expected in told.err
     told = run(capsys, "zoo", "mc-perceptron")
     assert "MC-OBS" in told.out
+
+
+def test_rows_of_unknown_classes_have_no_loss(capsys: Capsys, tmp_path: Path) -> None:
+    """They are wrong; a loss of the others is said to be theirs, and none of no rows is not 0."""
+    known, unknown = [f"{k % 2} {k % 2 + 1}:1" for k in range(20)], ["7 1:1"] * 2
+    said = ("--loss", "softmax", "--algorithm", "adagrad", "--passes", 2, "-o", tmp_path / "m.lr", "--holdout")
+    path = written(tmp_path / "a.svm", known + unknown)
+    told = run(capsys, "train", path, *said, "last:2", "--json", "--quiet").json
+    assert [found["loss"] for found in (told["metrics"]["holdout"], told["passes"][1]["holdout"])] == [None, None]
+    assert told["metrics"]["holdout"]["error"] == 1
+    assert "\n  loss " not in run(capsys, "train", path, *said, "last:2").out
+    out = run(capsys, "train", path, *said, "last:3").out
+    assert "(softmax), of 1 row whose class the model knows\n  error" in out
+    some = written(tmp_path / "b.svm", known[:3] + unknown)
+    err = run(capsys, "predict", tmp_path / "m.lr", some, "-o", tmp_path / "p.txt").err
+    assert "(softmax), of 3 rows whose class the model knows, among 5 rows with a label\n" in err
+    assert "; held out error " in run(capsys, "train", path, *said, 5).out  # whose losses nobody knows

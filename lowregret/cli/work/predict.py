@@ -20,6 +20,7 @@ from lowregret.cli.summary import tell_loss, tell_metrics
 from lowregret.errors import DataError
 from lowregret.learner.labels import name_label, name_of
 from lowregret.run import notes
+from lowregret.run.confusion import Confusion
 from lowregret.run.judge import Judged, judge, loss_json, no_rows
 from lowregret.run.metrics import Metrics
 from lowregret.run.outcome import Learnt
@@ -69,7 +70,10 @@ def _figures(session: Served, found: Judged) -> list[str]:
     """How the rows with a label were predicted, as `train` tells it."""
     if not found.rows:
         return []
-    loss = f"loss       {tell_loss(session, found, found.mean_loss)}, of {counted(found.rows, 'row')} with a label"
+    if found.mean_loss is None:
+        return tell_metrics(session, found)
+    of = "among" if isinstance(found, Confusion) and found.unknown else "of"
+    loss = f"loss       {tell_loss(session, found, found.mean_loss)}, {of} {counted(found.rows, 'row')} with a label"
     return [loss, *tell_metrics(session, found)]
 
 
