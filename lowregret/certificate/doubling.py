@@ -1,7 +1,8 @@
 """Certificates of learners that restart in blocks of 1, 2, 4, … rounds: the sum of the blocks' own.
 
 For a fixed u, Reg(u) over all rounds is the sum of Reg(u) over the blocks, each at most its block's bound. If these are
-at most α√(2^m), as those of tuned rates are, the sum is at most αΣ_{m≤⌊log₂T⌋}2^{m/2} ≤ α·√2/(√2 − 1)·√T (DOUBLING).
+at most α√(2^m), α ≥ 0, as those of tuned rates are, the sum is at most αΣ_{m≤⌊log₂T⌋}2^{m/2} ≤ α·√2/(√2 − 1)·√T
+(DOUBLING).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def sum_blocks(latest: list[Certificate], blocks: Sequence[Bounds], rounds: int)
     found = [_sum(c, [block[c.id] for block in blocks]) for c in known]
     alphas = [max(_alpha(block[c.id], m) for m, block in enumerate(blocks)) for c in known]
     alpha = min(alphas)
-    best = found[alphas.index(alpha)]
+    best, alpha = found[alphas.index(alpha)], max(alpha, 0.0)  # of bounds below 0, 0 is told: their sum is smaller
     doubling = replace(
         best,
         id="DOUBLING",

@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowregret.compile.altered import is_own
+from lowregret.compile.call import call
+from lowregret.compile.kernel import kernel
 from lowregret.compile.numerics import EPSILON
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Loss, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
@@ -28,12 +31,13 @@ from lowregret.loss.verify import MetScores
 from lowregret.mirror import Entropic, Entropy, PNorm
 from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent, ProjectedGradient
-from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
+from lowregret.rule.per_coordinate import WIDEST, PerCoordinate, keeps_weights, largest_kept
 from lowregret.rule.projected_gradient import FACTOR
 from lowregret.state import (
     BLUR,
     BLURRIEST,
     COLLAPSE,
+    DIMENSION,
     ENERGY,
     LARGEST,
     LINEAR,
@@ -43,7 +47,6 @@ from lowregret.state import (
     REFRESH,
     RIDGE,
     TOTAL,
-    WEIGHT,
     WEIGHTED,
     State,
 )
@@ -54,7 +57,7 @@ if TYPE_CHECKING:
 EXTRA = 16  # operations that a term itself takes, beside those along the row
 VANISHING = 2 * math.sqrt(float_info.min)  # sub-gradients below it have squares that lack digits, or are 0
 SURE = 2.0**-26  # errors of scores whose square is below rounding, of losses of which nothing else is known
-FEW = 4096  # weights that are computed one by one to know the largest
+FEW = 4096  # weights that are computed one by one without compiling what computes them
 PAST = 32.0  # times the longest iterate since its norm was computed afresh: that happens when it falls to a 32nd
 
 
@@ -195,15 +198,22 @@ def _width(e: Evidence) -> float:
 
 
 def _latest(rule: PerCoordinate, e: Evidence) -> float:
-    """The largest weight of the present iterate; 0 where weights are computed one by one and are too many for that."""
+    """The largest weight of the present iterate: O(d), interpreted where weights are few or a user's rule has them."""
     assert e.table is not None
-    if type(rule).raw is PerCoordinate.raw:
-        return float(np.max(np.abs(e.table.reshape(e.dimension, -1)[:, int(WEIGHT)]), initial=0.0))
+    if keeps_weights(rule):
+        return largest_kept(e.table.reshape(e.dimension, -1))
     state = State(e.table, np.empty(0), e.sums, e.counts)
     with np.errstate(all="ignore"):
-        return max(
-            (abs(rule.raw(state, np.uint64(j))) for j in range(e.dimension if e.dimension <= FEW else 0)), default=0.0
-        )
+        return float(call(largest_weight, e.dimension > FEW and not is_own(rule), rule, state))
+
+
+@kernel
+def largest_weight(rule: PerCoordinate, s: State) -> float:
+    """max |w[j]|, each weight computed: O(d)."""
+    most = 0.0
+    for j in range(np.uint64(s.counts[DIMENSION])):
+        most = max(most, abs(rule.raw(s, j)))
+    return most
 
 
 def _centre(e: Evidence) -> float:

@@ -221,8 +221,10 @@ def _sqrt_scale(e: Evidence) -> tuple[float, float]:
 
 
 def _sqrt_tuned(e: Evidence) -> float:
+    """UG√(8T), which ‖z_t‖ ≤ sG, s ≥ 1, makes s² times as much at most: by that the premise lets rounding pass."""
     radius, lipschitz = _sqrt_scale(e)
-    return radius * lipschitz * math.sqrt(8 * e.rounds)
+    beyond = max(math.sqrt(e.sums[LARGEST]) / lipschitz, 1.0)
+    return radius * lipschitz * math.sqrt(8 * e.rounds) * (beyond * beyond)
 
 
 def _sqrt_premise(e: Evidence) -> tuple[Premise, ...]:
@@ -251,8 +253,8 @@ def _is_svm(learner: Learner) -> bool:
 def _curved(e: Evidence) -> tuple[Premise, ...]:
     step = e.learner.rule.schedule()
     needed = step.sigma if isinstance(step, InverseTime) else step.lam if isinstance(step, WeightedInverseTime) else 0.0
-    given = e.learner.ridge + e.curvature
-    return (Premise(f"losses are {needed:.6g}-strongly convex", given >= needed * (1 - 1e-12), given),)
+    curved = math.fsum([e.learner.ridge, e.curvature, -needed]) >= 0  # its sign is exact
+    return (Premise(f"losses are {needed:.6g}-strongly convex", curved, e.learner.ridge + e.curvature),)
 
 
 def _weighted(e: Evidence) -> float:

@@ -118,7 +118,7 @@ def is_mixable(aggregator: Aggregator, substitution: Substitution, loss: Loss, l
     """Whether no round can cost exponential weights anything."""
     if linearised or not isinstance(aggregator, Hedge | FixedShare):
         return False
-    return aggregator.eta <= mixable_rate(loss, substitution) * (1 + 1e-12)
+    return aggregator.eta <= mixable_rate(loss, substitution)
 
 
 def path_bound(

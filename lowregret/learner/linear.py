@@ -20,6 +20,7 @@ from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
 from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
+from lowregret.rule.per_coordinate import WIDEST
 from lowregret.state import (
     AVERAGED,
     BLUR,
@@ -170,9 +171,15 @@ class Learner(Part):
 
     def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any:
         """Give coordinate j of z_t to the rule, keeping the output right."""
+        self.note(s, j)
+        return self.rule.push(s, j, g, round_sums)
+
+    def note(self, s: State, j: Index) -> None:
+        """Before weight j moves: let it count in the output, and in what is known of its size."""
         if self.output.averages():
             self.rule.book(s, j)
-        return self.rule.push(s, j, g, round_sums)
+        if not self.rule.tells_widest():
+            s.sums[WIDEST] = max(s.sums[WIDEST], abs(self.rule.scale(s) * self.rule.raw(s, j)))
 
     def point(self, s: State, w: Vector) -> None:
         """Write the present iterate into w, bias last: O(d)."""

@@ -213,9 +213,9 @@ class Multiclass(Learner):
 
     def push_block(self, s: State, first: Index, known: int, slopes: Cells, value: float, round_sums: Any) -> Any:
         """Give the lanes of one feature to the rule, keeping the output right."""
-        if self.output.averages():
+        if self.output.averages() or not self.rule.tells_widest():
             for lane in range(np.uint64(known)):
-                self.rule.book(s, first + lane)
+                self.note(s, first + lane)
         return self.rule.push_block(s, first, known, slopes, value, round_sums)
 
     def push_few(self, s: State, x: Rows, i: int, factor: float, known: int, slopes: Cells, round_sums: Any) -> Any:

@@ -19,14 +19,19 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.certificate.evidence import keeping, shape
 from lowregret.certificate.rounding import EXTRA
-from lowregret.compile.numerics import EPSILON, norm, norms, squared, squared_over
+from lowregret.compile.altered import is_own
+from lowregret.compile.numerics import EPSILON, TOLERANCE, norm, norms, squared, squared_over
 from lowregret.domain import Domain
+from lowregret.domain.verify import outlier
 from lowregret.learner.linear import Linear
 from lowregret.rule import ProjectedGradient
-from lowregret.state import ENERGY, ROUNDS, State
+from lowregret.state import ENERGY, FIRST_RATE, LAST_RATE, ROUNDS, STEPPED, State
 from lowregret.step import Step
 from lowregret.types import Vector
+
+AGAIN = "the step gives the rates again that it gave"
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class DescentTrace:
     sizes: Vector
     start: Vector
     longest: float
+    trusted: tuple[Premise, ...] = ()  # that parts of the user's own are what they say
 
     def spread(self, reach: float) -> float:
         """D: the domain's diameter, or what was seen if that is smaller; `reach` bounds ‖u‖."""
@@ -59,7 +65,7 @@ class DescentTrace:
             comparator={"set": "path", "length": float(np.sum(moves))},
             linear_regret=None,
             bound=bound,
-            premises=(Premise(f"comparators lie in the learner's {self.domain.name}", inside),),
+            premises=(Premise(f"comparators lie in the learner's {self.domain.name}", inside), *self.trusted),
             rounding=self._rounding(slice(None), d, bound),
         )
 
@@ -67,7 +73,8 @@ class DescentTrace:
         """EAGER-DEC for rounds begin … end−1 alone: it does not matter where a window finds the iterate."""
         d, eta = self.start.size, self.rates[begin:end]
         spread = self.spread(comparator.reach(2, d))
-        covered = self.domain.covers(comparator, d)
+        covered = self.domain.covers(comparator, d) and outlier(self.domain, comparator, d) is None
+        trusted = (*self.trusted, *(shape(comparator, d) if comparator != self.domain else ()))
         bound = squared_over(spread, 2 * eta[-1]) + self._steps(slice(begin, end))
         return Certificate(
             id="EAGER-DEC",
@@ -75,7 +82,7 @@ class DescentTrace:
             comparator=comparator.describe(),
             linear_regret=None,
             bound=bound,
-            premises=(Premise(f"comparators lie in the learner's {self.domain.name}", covered),),
+            premises=(Premise(f"comparators lie in the learner's {self.domain.name}", covered), *trusted),
             rounding=self._rounding(slice(begin, end), spread, bound),
         )
 
@@ -91,16 +98,31 @@ class DescentTrace:
 
 
 def descent_of(
-    learner: Linear, sizes: Vector, start: Vector, longest: float, played: Any = None
+    learner: Linear, s: State, sizes: Vector, start: Vector, longest: float, played: Any = None
 ) -> DescentTrace | None:
-    """The steps of an eager rule that weighs all rounds alike, at rates that never grow; None for other rules."""
+    """The steps of an eager rule that weighs all rounds alike, at rates that never grow; None for other rules.
+
+    `s` is the state that it has come to, whose ledger parts of the user's own are held against.
+    """
     rule = learner.rule
     if not isinstance(rule, ProjectedGradient) or rule.step.weighted() or not rule.step.falling:
         return None
     rates = rates_of(rule.step, sizes, np.ones(sizes.size, bool) if played is None else played)
     if np.any(np.diff(rates) > 0):  # a user's own, which says otherwise
         return None
-    return DescentTrace(rule.domain, rule.step.constant, rates, sizes, start, longest)
+    trusted = keeping(rule, start.size, s.sums, np.ascontiguousarray(s.theta))
+    if is_own(rule.step):
+        trusted += (Premise(AGAIN, _is_as_booked(rates, sizes, s)),)
+    return DescentTrace(rule.domain, rule.step.constant, rates, sizes, start, longest, trusted)
+
+
+def _is_as_booked(rates: Vector, sizes: Vector, s: State) -> bool:
+    """Whether rates are those that the ledger tells of, as far as it does."""
+    moved = rates[sizes > 0]
+    if not moved.size:
+        return True
+    told, sums = np.array([s.sums[k] for k in (FIRST_RATE, LAST_RATE, STEPPED)]), float(np.sum(sizes * rates * sizes))
+    return bool(np.allclose([moved[0], moved[-1], sums], told, rtol=TOLERANCE, atol=0.0))
 
 
 def rates_of(step: Step, sizes: Vector, played: Any) -> Vector:

@@ -213,7 +213,7 @@ class GameRecord(Functions):
         if type(seat) is not RuleSeat or self.game.refuted(self.game.rounds, self.domain) is not None:
             return None
         longest = float(np.max(norms(points)))
-        return descent_of(seat.learner, norms(self.game.gradients), points[0], longest)
+        return descent_of(seat.learner, seat.state, norms(self.game.gradients), points[0], longest)
 
     @property
     def descent(self) -> DescentTrace | None:
@@ -302,7 +302,7 @@ class RowRecord(Record):
         start = self.run.learner.rule.first(self.dimension)
         longest = math.sqrt(self.run.state.sums[LONGEST])
         sizes = np.abs(self._slopes) * np.sqrt(squares)
-        return descent_of(self.run.learner, sizes, start, longest, self.weights != 0)
+        return descent_of(learner, self.run.state, sizes, start, longest, self.weights != 0)
 
     @property
     def descent(self) -> DescentTrace | None:

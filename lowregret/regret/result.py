@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,10 @@ ROUNDING = 1e-12  # a gap this small, relative to 1 + |regret|, is not worth tel
 
 @dataclass(frozen=True)
 class Regret:
-    """Σ mine − Σ theirs. Exact if `low` = `high`; else a solver found `low`, and proved that it is at most `high`."""
+    """Σ mine − Σ theirs, the exact sum of losses as they were computed, rounded once.
+
+    So it is if `low` = `high`; else a solver found `low`, and proved that it is at most `high`.
+    """
 
     kind: str
     mine: Vector  # f_t(w_t), round by round
@@ -34,7 +38,11 @@ class Regret:
 
     @property
     def low(self) -> float:
-        return float(np.sum(self.mine - self.theirs))  # round by round: a large one that is paid by both hides no other
+        try:
+            return math.fsum(np.concatenate([self.mine, -self.theirs]))  # large ones that both pay hide no other
+        except (ValueError, OverflowError):  # of numbers that are not finite, or whose sums are not
+            with np.errstate(all="ignore"):
+                return float(np.sum(self.mine - self.theirs))
 
     @property
     def high(self) -> float:

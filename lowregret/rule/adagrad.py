@@ -14,7 +14,7 @@ from abc import abstractmethod
 import numpy as np
 
 from lowregret.domain import Domain, Reals, Separable
-from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
+from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import WEIGHT, State, slot
 from lowregret.types import Cells, Index, Vector, cell
 
@@ -102,15 +102,17 @@ class Metric(PerCoordinate):
             max(widest, abs(w)),
         )
 
-    def sees_widest(self) -> bool:
+    def tells_widest(self) -> bool:
         return True
 
+    def widest(self, round_sums: Sums) -> float:
+        return round_sums[4]
+
     def fold(self, s: State, round_sums: Sums) -> None:
-        _, curved, pulled, grown, widest = round_sums
+        _, curved, pulled, grown, _ = round_sums
         s.sums[CURVED] += curved
         s.sums[PULLED] += pulled
         s.sums[GROWN] += grown
-        s.sums[WIDEST] = max(s.sums[WIDEST], widest)
 
 
 class Diagonal(Metric):

@@ -12,7 +12,7 @@ import numpy as np
 
 from lowregret.compile.simd import LANES, Eight, larger, largest, load, root, spread, store, total, where
 from lowregret.rule.adagrad import CURVED, GROWN, PULLED, Sums
-from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
+from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import State
 from lowregret.types import Cells, Index
 
@@ -107,12 +107,14 @@ class DiagonalEights(PerCoordinate):
             max(widest, largest(sums[4])),
         )
 
-    def sees_widest(self) -> bool:
+    def tells_widest(self) -> bool:
         return True
 
+    def widest(self, round_sums: Sums) -> float:
+        return round_sums[4]
+
     def fold(self, s: State, round_sums: Sums) -> None:
-        _, curved, pulled, grown, widest = round_sums
+        _, curved, pulled, grown, _ = round_sums
         s.sums[CURVED] += curved
         s.sums[PULLED] += pulled / self.eta
         s.sums[GROWN] += grown / self.eta
-        s.sums[WIDEST] = max(s.sums[WIDEST], widest)

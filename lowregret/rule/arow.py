@@ -13,7 +13,7 @@ JUDGED = slot("judged")  # Σ ℓ_t²/(v_t + r)
 PULLED_NEXT = slot("pulled_next")  # Σ_tΣ_j (A_t − A_{t−1})·w_{t+1}²
 UNSUREST = slot("unsurest")  # max v_t
 
-Sums = tuple[float, float, float, float, float, float]
+Sums = tuple[float, float, float, float, float, float, float]
 
 
 class AROW(PerCoordinate):
@@ -40,24 +40,31 @@ class AROW(PerCoordinate):
         return True
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
-        """(‖z_t‖², δ_t, Σ(A_t − A_{t−1})w_{t+1}², Σ(A_t − A_{t−1}), max |w|, ℓ_t²/(v_t + r)); `square` is v_t."""
+        """(‖z_t‖², δ_t, Σ(A_t − A_{t−1})w_{t+1}², Σ(A_t − A_{t−1}), v_t = `square`, ℓ_t²/(v_t + r), max |w_t|)"""
         loss = max(s.sums[LOSS], 0.0)
-        return 0.0, loss / (square + self.r), 0.0, 0.0, square, loss * loss / (square + self.r)
+        return 0.0, loss / (square + self.r), 0.0, 0.0, square, loss * loss / (square + self.r), 0.0
 
     def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
-        energy, delta, pulled, grown, spread, judged = round_sums
+        energy, delta, pulled, grown, spread, judged, widest = round_sums
         at = cell(j, 4)
         s.table[at] -= g
-        seen = s.table[at + SQUARES]
-        w = s.table[at + WEIGHT] - delta * g * self.r / (self.r + seen)
+        seen, before = s.table[at + SQUARES], s.table[at + WEIGHT]
+        w = before - delta * g * self.r / (self.r + seen)
         gain = g * g / self.r
         s.table[at + WEIGHT] = w
         s.table[at + SQUARES] = seen + g * g
         s.table[at + PULL] += gain * w
-        return energy + g * g, delta, pulled + gain * w * w, grown + gain, spread, judged
+        widest = max(widest, abs(before))
+        return energy + g * g, delta, pulled + gain * w * w, grown + gain, spread, judged, widest
+
+    def tells_widest(self) -> bool:
+        return True
+
+    def widest(self, round_sums: Sums) -> float:
+        return round_sums[6]
 
     def fold(self, s: State, round_sums: Sums) -> None:
-        _, _, pulled, grown, spread, judged = round_sums
+        _, _, pulled, grown, spread, judged, _ = round_sums
         s.sums[JUDGED] += judged
         s.sums[PULLED_NEXT] += pulled
         s.sums[GROWN] += grown

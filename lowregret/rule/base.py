@@ -120,6 +120,17 @@ class Rule(Part):
     @abstractmethod
     def push(self, s: State, j: Index, g: float, round_sums: Any) -> Any: ...
 
+    def tells_widest(self) -> bool:
+        """Whether the length of iterates is known: `widest` tells it, or the rule's own sums do.
+
+        Else learners look at each weight before it moves, so that no score is rounded by more than is booked.
+        """
+        return True
+
+    def widest(self, round_sums: Any) -> float:
+        """The largest |w_t[j]| of the coordinates that moved, as the running sums of rounds have it."""
+        return 0.0
+
     def push_block(self, s: State, first: Index, count: int, slopes: Cells, value: float, round_sums: Any) -> Any:
         """Absorb slopes[k]·value as coordinate first + k, for all k < count."""
         for k in range(np.uint64(count)):

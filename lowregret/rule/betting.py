@@ -20,26 +20,33 @@ STEEPEST = slot("steepest")  # max |z_t[j]|
 EXCESS = slot("excess")  # Σ⟨w_t, z_t − ẑ_t⟩, where ẑ_t is the sub-gradient cut to what was known (FreeGrad)
 LARGEST_BET = slot("largest_bet")  # max ‖z_t‖² over rounds whose bets are numbers
 
-Sums = tuple[float, float, float]
+Sums = tuple[float, float, float, float]
 
 
 class Betting(PerCoordinate):
-    """The base of betting rules: a round's running sums are ‖z_t‖², max |z_t[j]| and Σ⟨w_t, z_t − ẑ_t⟩."""
+    """The base of betting rules: running sums are ‖z_t‖², max |z_t[j]|, Σ⟨w_t, z_t − ẑ_t⟩ and max |w_t[j]|."""
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, 0.0
 
     @abstractmethod
     def bet(self, s: State, at: Index, g: float, w: float) -> float:
         """Absorb g ≠ 0 into the cells at `at`, w being the weight played; returns how much of g was not believed."""
 
     def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
-        energy, steepest, excess = round_sums
+        energy, steepest, excess, widest = round_sums
         if g == 0.0:
             return round_sums
         at, w = cell(j, self.width()), self.raw(s, j)
         s.table[at] -= g
-        return energy + g * g, max(steepest, abs(g)), excess + self.bet(s, at, g, w) * w
+        excess += self.bet(s, at, g, w) * w
+        return energy + g * g, max(steepest, abs(g)), excess, max(widest, abs(w))
+
+    def tells_widest(self) -> bool:
+        return True
+
+    def widest(self, round_sums: Sums) -> float:
+        return round_sums[3]
 
     def fold(self, s: State, round_sums: Sums) -> None:
         s.sums[STEEPEST] = max(s.sums[STEEPEST], round_sums[1])

@@ -15,7 +15,7 @@ SQUARES, LARGEST_SEEN = np.uint64(2), np.uint64(3)  # Σz², max |x|
 TURNS = slot("turns")  # rounds with a sub-gradient
 CONTENT = slot("content")  # N = Σ_tΣ_j x²/(max |x|)²
 
-Sums = tuple[float, float]
+Sums = tuple[float, float, float]
 
 
 class NAG(PerCoordinate):
@@ -43,19 +43,20 @@ class NAG(PerCoordinate):
         return True
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
-        """(‖z_t‖², η√(t/N)); `square` is slope²·Σ(x/s)²."""
+        """(‖z_t‖², η√(t/N), max |w_t|); `square` is slope²·Σ(x/s)²."""
         s.sums[TURNS] += 1.0
         s.sums[CONTENT] += square / (s.sums[SLOPE] * s.sums[SLOPE])
         content = s.sums[CONTENT]
-        return 0.0, self.eta * math.sqrt(s.sums[TURNS] / content) if content > 0.0 else 0.0
+        return 0.0, self.eta * math.sqrt(s.sums[TURNS] / content) if content > 0.0 else 0.0, 0.0
 
     def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
-        energy, rate = round_sums
+        energy, rate, widest = round_sums
         if g == 0.0:
             return round_sums
         at = cell(j, 4)
         s.table[at] -= g
         w, largest, size = s.table[at + WEIGHT], s.table[at + LARGEST_SEEN], abs(g / s.sums[SLOPE])
+        widest = max(widest, abs(w))
         if size > largest:
             w *= largest / size
             largest = size
@@ -64,7 +65,13 @@ class NAG(PerCoordinate):
         if squares > 0.0:
             w -= rate * g / (largest * math.sqrt(squares))
         s.table[at + WEIGHT] = w
-        return energy + g * g, rate
+        return energy + g * g, rate, widest
+
+    def tells_widest(self) -> bool:
+        return True
+
+    def widest(self, round_sums: Sums) -> float:
+        return round_sums[2]
 
     def fold(self, s: State, round_sums: Sums) -> None:
         """All is booked already."""

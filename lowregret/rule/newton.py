@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from lowregret.rule.per_coordinate import PerCoordinate
+from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
 from lowregret.state import DIMENSION, GIVEN, PUSHES, SLOPE, State, slot
 from lowregret.types import Index, cell
 
@@ -85,6 +85,9 @@ class Newton(PerCoordinate):
         s.table[self.place(s, j, PULL)] += round_sums[1] * g
         return round_sums
 
+    def tells_widest(self) -> bool:
+        return True
+
     def fold(self, s: State, round_sums: Sums) -> None:
         if round_sums[0] == 0.0:
             return
@@ -94,7 +97,9 @@ class Newton(PerCoordinate):
         curvature = self.turn(s, d, step)
         s.sums[DETERMINED] += curvature / (1.0 + curvature)
         for j in range(d):
-            s.table[self.place(s, j, WEIGHT)] -= s.table[step + np.uint64(j)] / (self.gamma * (1.0 + curvature))
+            at = self.place(s, j, WEIGHT)
+            s.sums[WIDEST] = max(s.sums[WIDEST], abs(s.table[at]))
+            s.table[at] -= s.table[step + np.uint64(j)] / (self.gamma * (1.0 + curvature))
         self.widen(s, d, step, 1.0 / (1.0 + curvature))
         s.counts[PUSHES] += 1
         if s.counts[PUSHES] >= max(RENEWAL, d):

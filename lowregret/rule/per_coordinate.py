@@ -6,17 +6,28 @@ permutes weights. Regret is a sum over coordinates, and so are its bounds.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from typing import Any
+
+import numpy as np
 
 from lowregret.domain import Domain, Reals
 from lowregret.rule.base import Rule
 from lowregret.state import ENERGY, FIRST_RATE, LARGEST, LAST_RATE, LINEAR, ROUNDS, STEPPED, WEIGHT, State, slot
 from lowregret.step import Own, Step
-from lowregret.types import Index, cell
+from lowregret.types import Index, Vector, cell
 
-WIDEST = slot("widest")  # max |w_t[j]| where z_t[j] was not 0, or |⟨w_t,z_t⟩|/‖z_t‖₂, at most √d times that
+WIDEST = slot("widest")  # max |w_t[j]| of weights that have moved since: all, but for those of the present iterate
+
+
+def keeps_weights(rule: Rule) -> bool:
+    """Whether a rule keeps the weights themselves, in a column of the table."""
+    return isinstance(rule, PerCoordinate) and type(rule).raw is PerCoordinate.raw
+
+
+def largest_kept(cells: Vector) -> float:
+    """max |w[j]| of coordinates that have these rows of the table, where weights are kept: O(n)."""
+    return float(np.max(np.abs(cells[:, int(WEIGHT)]), initial=0.0))
 
 
 class PerCoordinate(Rule):
@@ -62,22 +73,14 @@ class PerCoordinate(Rule):
 
     def settle(self, s: State, inner: float, entries: int, round_sums: Any) -> None:
         self.enter(s, inner, round_sums[0])
+        s.sums[WIDEST] = max(s.sums[WIDEST], self.widest(round_sums))
         self.fold(s, round_sums)
-        if not self.sees_widest():
-            self.measure(s, inner, round_sums[0])
 
     def reckon(self, s: State, inner: float, square: float, eta: float) -> None:
         self.enter(s, inner, square)
-        self.measure(s, inner, square)
 
-    def sees_widest(self) -> bool:
-        """Whether `fold` keeps the largest weight itself."""
+    def tells_widest(self) -> bool:
         return False
-
-    def measure(self, s: State, inner: float, square: float) -> None:
-        """Keep how large weights are as far as sub-gradients show, which is what rounding goes by."""
-        if square > 0.0:
-            s.sums[WIDEST] = max(s.sums[WIDEST], abs(inner) / math.sqrt(square))
 
     def enter(self, s: State, inner: float, square: float) -> None:
         """Add a round to the sums that all rules keep."""

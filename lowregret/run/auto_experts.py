@@ -20,6 +20,7 @@ from lowregret.state import ENERGY, LINEAR, LONGEST, TOTAL, State
 from lowregret.types import Vector
 
 ROUNDING = 1e-12  # of sums of many losses, relative
+LIKELY = 8  # ε that the logarithms of two chances, each computed and multiplied by others, may be off by in a round
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,13 @@ class Standings:
         finite = Premise("all losses are finite", math.isfinite(self.total + float(self.losses.sum())))
         return Certificate(
             name, statement, comparator, self.linear_regret, self.bound, premises=(finite,), regret=self.regret,
-            rounding=off(self.rounds, self.total, float(self.losses[self.best])),
+            rounding=self.rounding,
         )  # fmt: skip
+
+    @property
+    def rounding(self) -> float:
+        """By how much `regret` may be off; chances near 1 are off by some ε, however small their loss is."""
+        return off(self.rounds, self.total, float(self.losses[self.best])) + LIKELY * EPSILON * self.rounds
 
     def to_json(self) -> dict[str, object]:
         """The public form, with the keys that `lowregret experts` prints."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 from lowregret.auto import Auto
@@ -14,6 +15,8 @@ from lowregret.run.auto_record import Mixture
 from lowregret.run.schema_classes import AutoRowSchema
 from lowregret.store.file import Arrays
 
+MERGED = 3  # roundings of each sum by a row that a worker learns: its own, and two when what he learnt is added up
+
 
 class Averaged(Mixture):
     """The record of experts that went back to common states: what each lost is exact, and no theorem bounds it."""
@@ -24,14 +27,19 @@ class Averaged(Mixture):
         return list(self._contests)
 
     def certificate(self, run: Any) -> Certificate:
-        """The regret to the best expert, which is known exactly."""
+        """The regret to the best expert, which is known exactly, but for rounding."""
         found = self.contest(run)
         comparator = {"set": "experts", "count": len(found.names), "best": found.names[found.best]}
         statement = "Σ loss − Σ loss of the expert, each as its workers ran it: exact, no theorem bounds it"
         held = (Premise("all losses are finite", abs(found.regret) < float("inf")),)
         return Certificate(
-            "EXPERTS", statement, comparator, found.regret, found.regret, premises=held, regret=found.regret
-        )
+            "EXPERTS", statement, comparator, found.regret, found.regret, premises=held, regret=found.regret,
+            rounding=MERGED * found.rounding,
+        )  # fmt: skip
+
+    def fixed_certificate(self, run: Any) -> Certificate:
+        found = super().fixed_certificate(run)
+        return replace(found, rounding=MERGED * found.rounding)
 
 
 class AveragedRun(AutoRun):

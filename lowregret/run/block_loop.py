@@ -19,6 +19,7 @@ from lowregret.compile.atomic import add, give_way, read
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
 from lowregret.rows import Rows
+from lowregret.rule.per_coordinate import WIDEST
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector
 
@@ -38,6 +39,7 @@ class Crew(NamedTuple):
     cuts: Cells  # worker k moves coordinates cuts[k] … cuts[k+1] − 1
     gate: Cells  # how often a worker arrived at a meeting, counted over all
     told: Cells  # of each worker, a cache line apart: the first row that he found unfit, and whether he waited too long
+    widest: Vector  # of each worker, a cache line apart: the largest weight that he moved
 
 
 class Findings(NamedTuple):
@@ -117,8 +119,8 @@ def decide_share(
 
 def move(
     learner: Linear, s: State, x: Rows, out: Findings, i: int, stop: int, low: Any, high: Any, probe: bool
-) -> None:
-    """Learn coordinates low … high − 1 of rows i … stop − 1, one row after the other."""
+) -> float:
+    """Learn coordinates low … high − 1 of rows i … stop − 1, row after row; returns the largest that moved."""
     rule = learner.rule
     sums, last, begin = rule.open(s, 0.0, 0.0, 0.0, 0.0), np.uint64(s.counts[DIMENSION] - 1), i
     while i < stop:
@@ -129,10 +131,11 @@ def move(
             for k in range(x.begin(i), x.end(i)):
                 j = np.uint64(x.column(i, k))
                 if low <= j < high:
-                    rule.push(s, j, slope * x.value(i, k), sums)
+                    sums = rule.push(s, j, slope * x.value(i, k), sums)
             if learner.bias != 0.0 and low <= last < high:
-                rule.push(s, last, slope * learner.bias, sums)
+                sums = rule.push(s, last, slope * learner.bias, sums)
         i += 1
+    return rule.widest(sums)
 
 
 def book(
@@ -187,10 +190,13 @@ def learn_blocks(
             fault, tired = min(fault, crew.told[other * APART]), tired + crew.told[other * APART + 1]
         if whole and fault < stop:
             break
-        move(learner, s, x, out, i, fault, low, high, probe)
+        crew.widest[worker * APART] = move(learner, s, x, out, i, fault, low, high, probe)
         if worker == 0:
             book(learner, s, ledger, y, weights, scores, out, i, fault, crew.block, probe)
         waits += meet(crew)
+        if worker == 0:
+            for other in range(crew.workers):
+                s.sums[WIDEST] = max(s.sums[WIDEST], crew.widest[other * APART])
         blocks += 1
         i = fault
         if tired > 0 or not whole:

@@ -131,7 +131,8 @@ class BlockRun(LinearRun):
     def _work(self, workers: int, x: Rows, y: Vector, w: Vector, i: int, goal: int, limit: float, seen: State) -> int:
         """Learn whole blocks if all are decided with the present state, else the rest of the present one."""
         whole, told = seen is self.state, np.zeros(workers * APART, np.int64)
-        crew = Crew(self.size.now(self.state.rounds), workers, self._cuts(x, i, y.size, workers), self._gate, told)
+        cuts, widest = self._cuts(x, i, y.size, workers), np.zeros(workers * APART)
+        crew = Crew(self.size.now(self.state.rounds), workers, cuts, self._gate, told, widest)
         given = learn_blocks, self.learner, self.state, seen, self.ledger, x, y, w, self.scores, self._found, crew
         until = goal, whole, self.size.probing(self.state.rounds), limit
         self._gate[0] = 0

@@ -21,6 +21,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
 from lowregret.rows import Rows
 from lowregret.rule.mirror_descent import RATE
+from lowregret.rule.per_coordinate import WIDEST
 from lowregret.run.block_loop import APART, Findings, decide
 from lowregret.state import DIMENSION, ENERGY, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector
@@ -66,12 +67,13 @@ def learn_one(
     sums, last = rule.open(s, 0.0, 0.0, 0.0, 0.0), np.uint64(s.counts[DIMENSION] - 1)
     for k in range(x.begin(i), x.end(i)):
         j, g = np.uint64(x.column(i, k)), slope * x.value(i, k)
-        rule.push(s, j, g, sums)
+        sums = rule.push(s, j, g, sums)
         own[j] -= g
     if learner.bias != 0.0:
-        rule.push(s, last, slope * learner.bias, sums)
+        sums = rule.push(s, last, slope * learner.bias, sums)
         own[last] -= slope * learner.bias
     rule.reckon(s, out.inners[0], out.squares[0], rate)
+    s.sums[WIDEST] = max(s.sums[WIDEST], rule.widest(sums))
     return p
 
 

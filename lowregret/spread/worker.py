@@ -19,6 +19,7 @@ from lowregret.compile.numerics import norm
 from lowregret.learner.linear import Linear
 from lowregret.risk.statistics import Tally
 from lowregret.rows import as_sparse
+from lowregret.rule.per_coordinate import WIDEST, keeps_weights, largest_kept
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
 from lowregret.run.outcome import Learnt
@@ -88,5 +89,7 @@ class BatchWorker:
             [state.table.reshape(table.shape)[: len(cells) - bias], state.table.reshape(table.shape)[room:]]
         )
         self.changes = self.learner.rule.changes(cells, after)
+        if keeps_weights(self.learner.rule):  # those that others move before this worker comes to it
+            state.sums[WIDEST] = max(state.sums[WIDEST], largest_kept(cells), largest_kept(after))
         self.account = Account(grant, state.sums, state.counts, norm(self.changes[:, 0]))
         return learnt

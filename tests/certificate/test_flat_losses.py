@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from lowregret import (
+    AROW,
+    COCOB,
+    KT,
+    NAG,
+    Absolute,
     AdaGrad,
     Constant,
     EpsilonInsensitive,
     Euclidean,
+    FreeGrad,
+    FTRLProximal,
     Hinge,
     L2Ball,
     Linear,
@@ -20,6 +28,7 @@ from lowregret import (
     Loss,
     MirrorDescent,
     Multiclass,
+    Newton,
     PNorm,
     ProjectedGradient,
     Quantile,
@@ -29,6 +38,10 @@ from lowregret import (
     train,
 )
 from lowregret.loss import Cost, MultiHinge
+from lowregret.rule import PerCoordinate
+from lowregret.rule.per_coordinate import WIDEST
+from lowregret.state import WEIGHT, State
+from lowregret.types import Index, cell
 
 ROWS = 40
 RULES = [
@@ -116,3 +129,49 @@ def test_costs_beyond_squares_have_a_rounding() -> None:
     learner = Linear(Cost(), ProjectedGradient(L2Ball(1.0), Constant(1e-130)), centre=[1e200, 0.0])
     found = train(learner, [[0.0, 1e130]], [1.0], compiled=False).certificate
     assert not np.isnan(found.rounding)
+
+
+class Plain(PerCoordinate):
+    """Gradient descent of a user's own, which tells nobody how large its weights are."""
+
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> tuple[float]:
+        return (0.0,)
+
+    def push(self, s: State, j: Index, g: float, round_sums: tuple[float]) -> tuple[float]:
+        at = cell(j, 4)
+        s.table[at] -= g
+        s.table[at + WEIGHT] -= g
+        return (round_sums[0] + g * g,)
+
+    def fold(self, s: State, round_sums: tuple[float]) -> None:
+        """Nothing else is kept."""
+
+
+IN_BLOCKS: list[PerCoordinate] = [AdaGrad(0.5), FTRLProximal(l1=0.0)]
+ROW_BY_ROW: list[PerCoordinate] = [KT(), FreeGrad(), COCOB(), AROW(), NAG(), Newton(), Plain(), *IN_BLOCKS]
+WAYS = [(rule, {}) for rule in ROW_BY_ROW] + [(rule, {"learners": 1, "block": 3}) for rule in IN_BLOCKS]
+
+
+@pytest.mark.parametrize(("rule", "options"), WAYS, ids=[f"{type(rule).__name__}{list(how)}" for rule, how in WAYS])
+def test_all_weights_that_scores_were_made_with_are_known(rule: PerCoordinate, options: dict[str, Any]) -> None:
+    """Weights that cancel, in rows that push, or that grow in the last round alone, are no smaller for that."""
+    learner = Linear(Absolute(), rule)
+    run = train(learner, [[1.0, 1.0, 0.0]] * 2, [1e9, -1e9], comparator=L2Ball(1.0), compiled=False, **options)
+    rng, widest = np.random.default_rng(3), 0.0
+    for _ in range(20):
+        before, x = run.point, rng.integers(-2, 3, 3).astype(float)
+        run.learn(x[None, :] if x.any() else np.ones((1, 3)), [rng.choice([-9.0, 9.0])])
+        widest = max(widest, float(np.max(abs(before[before != run.point]), initial=0.0)))
+    assert run.state.sums[WIDEST] >= widest > 0
+
+
+@pytest.mark.parametrize("d", [3, 5000])
+def test_of_many_weights_too(d: int) -> None:
+    """The first round moves them from 0, and all others cost nothing but by rounding."""
+    rows = [[1.0, 1.0, 1.0], *[[2.0**60, 1.0, -(2.0**60)]] * ROWS]
+    x = sp.csr_matrix((np.ravel(rows), np.tile(np.arange(3), ROWS + 1), np.arange(0, 3 * ROWS + 4, 3)), (ROWS + 1, d))
+    y = np.zeros(ROWS + 1)
+    y[0] = 1.0
+    run = train(Linear(Absolute(), COCOB()), x, y, comparator=L2Ball(1e-9), compiled=False)
+    assert run.loss == 1.0  # each of the others costs w exactly, and 0 nothing
+    assert run.certificate.proved >= ROWS * run.point[1] > 0.3

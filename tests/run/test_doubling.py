@@ -35,7 +35,8 @@ from lowregret import (
     train,
     zoo,
 )
-from lowregret.certificate.doubling import FACTOR
+from lowregret.certificate import Certificate
+from lowregret.certificate.doubling import FACTOR, sum_blocks
 from lowregret.domain import Point
 from lowregret.learner import Doubling
 from lowregret.learner.doubling import block_of
@@ -269,3 +270,10 @@ def test_what_is_proved_has_the_rounding_of_all_blocks(seed: int) -> None:
     for c in run.certificates:
         assert Fraction(c.proved) >= mine - theirs
         assert c.rounding < 1e-9 * (1 + abs(c.bound))
+
+
+def test_bounds_below_zero_are_no_reason_for_less() -> None:
+    """Blocks whose regrets are at most −1 and −1.5 add up to no less than −2.5."""
+    latest = Certificate("LEM-2.5", "regret", {"set": "ball"}, -1.5, -1.5)
+    found = {c.id: c.bound for c in sum_blocks([latest], [{"LEM-2.5": -1.0}, {"LEM-2.5": -1.5}], 3)}
+    assert found == {"Σ LEM-2.5": -2.5, "DOUBLING": 0.0}

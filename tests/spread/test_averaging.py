@@ -77,6 +77,7 @@ def test_sums_add_up_and_the_proof_holds(size: int, workers: int, tmp_path: Path
         assert run.loss - theirs <= run.linear_regret(L2Ball(radius)) + 1e-9
     assert run.certificate.regret == pytest.approx(run.loss - expert_losses(run.record.mind.trust).min())
     assert [c.id for c in run.certificates] == ["EXPERTS", "LINEARISED"]
+    assert all(0 < c.rounding < 1e-6 for c in run.certificates)  # sums of sums are rounded, too
     run.save(tmp_path / "run.lr")
     again = load(tmp_path / "run.lr")
     np.testing.assert_array_equal(again.predict(X), run.predict(X))
