@@ -149,7 +149,9 @@ class Plain(PerCoordinate):
 
 IN_BLOCKS: list[PerCoordinate] = [AdaGrad(0.5), FTRLProximal(l1=0.0)]
 ROW_BY_ROW: list[PerCoordinate] = [KT(), FreeGrad(), COCOB(), AROW(), NAG(), Newton(), Plain(), *IN_BLOCKS]
-WAYS = [(rule, {}) for rule in ROW_BY_ROW] + [(rule, {"learners": 1, "block": 3}) for rule in IN_BLOCKS]
+WAYS: list[tuple[PerCoordinate, dict[str, Any]]] = [(rule, {}) for rule in ROW_BY_ROW] + [
+    (rule, {"learners": 1, "block": 3}) for rule in IN_BLOCKS
+]
 
 
 @pytest.mark.parametrize(("rule", "options"), WAYS, ids=[f"{type(rule).__name__}{list(how)}" for rule, how in WAYS])
