@@ -586,3 +586,19 @@ def test_what_all_experts_pay_alike_hides_no_regret() -> None:
         game = play(MirrorDescent(Entropy(), Constant(1e-300)), rows, comparator=Simplex())
         assert game.regret == np.sum(four) / 4 - np.min(np.sum(four, axis=0))
         assert game.regret_to([1, 0, 0, 0]) == np.sum(four) / 4 - np.sum(four[:, 0])
+
+
+@pytest.mark.parametrize("u", [[np.nan, 0.0], [np.inf, 0.0], [1j, 0.0], ["a", "b"], [1.0], [10**400, 0], 1.0, None])
+def test_what_is_no_point_is_refused(u: Any) -> None:
+    """NaN gave a regret that is no number, and of what is imaginary the rest was taken."""
+    game = play(ProjectedGradient(L2Ball(1.0), Constant(0.1)), np.ones((5, 2)), compiled=False)
+    for asked in (lambda: game.regret_to(u), lambda: regret(game, Fixed(u)), lambda: regret(game, Moving([u] * 5))):
+        with pytest.raises(DataError):
+            asked()
+
+
+def test_regret_to_a_point_whose_losses_overflow() -> None:
+    rows = np.array([[1e100, 0.0], [-1e100, 0.0]])
+    game = play(ProjectedGradient(L2Ball(1.0), Constant(1e-300)), rows, compiled=False)
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(game.regret_to([1e250, 0.0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -132,6 +133,15 @@ def poisson_root(v: float, mu: float) -> float:
 def at_most(a: float, b: float, *terms: float) -> bool:
     """Whether a ≤ b but for rounding: a billionth of the largest of these numbers and the terms they are made of."""
     return a <= b or (-math.inf < b and a - b <= TOLERANCE * max(abs(a), abs(b), *map(abs, terms)) < math.inf)
+
+
+def summed(values: Sequence[float] | Vector) -> float:
+    """The sum of numbers, rounded once; as NumPy adds them where one of them, or their sum, is not finite."""
+    try:
+        return math.fsum(values)
+    except (ValueError, OverflowError):
+        with np.errstate(all="ignore"):
+            return float(np.sum(values))
 
 
 def norm(v: Vector, q: float = 2.0) -> float:

@@ -5,7 +5,6 @@ Costs microseconds to milliseconds a round and keeps the whole record; for long 
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from lowregret.certificate.following import Following, following_certificates
 from lowregret.certificate.linearised import linearised
 from lowregret.certificate.theorems import LINEARISED
 from lowregret.certificate.trace import Trace, next_mark
+from lowregret.compile.numerics import summed
 from lowregret.compile.spec import from_json, to_json
 from lowregret.compile.turns import in_turn
 from lowregret.convex.functions import Convex, LinearFunction, sum_on
@@ -29,6 +29,7 @@ from lowregret.convex.minimise import Solution
 from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError, PartError, StoreError
+from lowregret.learner.validate import finite_numbers
 from lowregret.output import Average, Last, Output, WeightedAverage
 from lowregret.play.own_player import OwnSeat, require_adversary
 from lowregret.play.player import FollowerSeat, Look, RuleSeat, Seat, checked_value
@@ -175,7 +176,7 @@ class Game(Saved):
         functions = self.functions[:rounds]
         total = sum_on(comparator, self.dimension, functions)
         found = FollowTheLeader(comparator).follow(total, comparator.projection(np.zeros(self.dimension)))
-        value = math.fsum(f.value(found.w.copy()) for f in functions)  # of what is folded, all digits may be lost
+        value = summed([f.value(found.w.copy()) for f in functions])  # of what is folded, all digits may be lost
         found = found._replace(value=value)
         return found if self.refuted(rounds, comparator, found.w) is None else found._replace(gap=np.inf)
 
@@ -204,10 +205,10 @@ class Game(Saved):
 
     def regret_to(self, u: Any) -> float:
         """Σ f_t(w_t) − Σ f_t(u) at one fixed u."""
-        return self._behind(np.asarray(u, float), self.rounds)
+        return self._behind(finite_numbers(u, "the comparator", self.dimension), self.rounds)
 
     def _behind(self, u: Vector, rounds: int) -> float:
-        return math.fsum([*self._losses[:rounds], *(-f.value(u.copy()) for f in self.functions[:rounds])])
+        return summed([*self._losses[:rounds], *(-f.value(u.copy()) for f in self.functions[:rounds])])
 
     def linear_regret(self, comparator: Domain | None = None) -> float:
         """max_u Σ c_t[⟨w_t − u, z_t⟩ − (σ_t/2)‖w_t − u‖²], σ_t the strong convexity of f_t: at least the regret.

@@ -14,6 +14,7 @@ from lowregret.compile.numerics import norms
 from lowregret.convex.functions import alike
 from lowregret.domain import Domain, Point, Simplex
 from lowregret.errors import DataError, PartError
+from lowregret.learner.validate import real_numbers
 from lowregret.regret.played import Record
 from lowregret.regret.result import Regret
 from lowregret.types import Vector
@@ -115,7 +116,7 @@ class Weighted(Comparator):
             if record.importance is None:
                 raise PartError("the player weighs all rounds alike: give weights")
             return record.importance, True
-        c = np.asarray(self.weights, float)
+        c = real_numbers(self.weights, "weights")
         if c.shape != (rounds,) or not np.all(np.isfinite(c) & (c >= 0)):
             raise DataError(f"weights must be {rounds} finite numbers ≥ 0, one per round")
         return c, False

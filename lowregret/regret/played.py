@@ -22,7 +22,7 @@ from lowregret.domain import Domain, Simplex
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight import best_fixed
 from lowregret.learner.linear import Linear, score_rows
-from lowregret.learner.validate import finite_numbers, numbers, settled
+from lowregret.learner.validate import finite_numbers, numbers, real_numbers, settled
 from lowregret.loss import OnMistakes
 from lowregret.loss.verify import counterexample
 from lowregret.play.game import Game
@@ -82,12 +82,14 @@ class Record(ABC):
 
     def path(self, points: Any) -> Any:
         """One point for each round."""
-        matrix = np.asarray(points, float)
+        matrix = real_numbers(points, "the points of a path")
         if matrix.shape != (self.losses.size, self.dimension):
             raise DataError(
                 f"a path needs one point of {self.dimension} coordinates for each of {self.losses.size} rounds, "
                 f"got shape {matrix.shape}"
             )
+        if not np.isfinite(matrix).all():
+            raise DataError("the points of a path must be finite numbers")
         return matrix
 
 
@@ -232,7 +234,7 @@ class ExpertRecord(Functions):
     """Experts: what each cost in every round (T × N), and how I spread my weight over them (T × N)."""
 
     def __init__(self, costs: Any, weights: Any) -> None:
-        costs, points = np.asarray(costs, float), np.asarray(weights, float)
+        costs, points = real_numbers(costs, "costs"), real_numbers(weights, "weights")
         if costs.ndim != 2 or costs.shape != points.shape:
             raise DataError(f"costs and weights must be T × N matrices, got shapes {costs.shape} and {points.shape}")
         if not (np.isfinite(costs).all() and np.isfinite(points).all()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowregret.certificate import Certificate
+from lowregret.compile.numerics import summed
 from lowregret.types import Vector
 from lowregret.words import counted, rounded_down, rounded_up
 
@@ -38,11 +38,7 @@ class Regret:
 
     @property
     def low(self) -> float:
-        try:
-            return math.fsum(np.concatenate([self.mine, -self.theirs]))  # large ones that both pay hide no other
-        except (ValueError, OverflowError):  # of numbers that are not finite, or whose sums are not
-            with np.errstate(all="ignore"):
-                return float(np.sum(self.mine - self.theirs))
+        return summed(np.concatenate([self.mine, -self.theirs]))  # large ones that both pay hide no other
 
     @property
     def high(self) -> float:
