@@ -40,6 +40,7 @@ from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.frame import SLOTS, Frame, Names, frame_rows, table_form, takes_table
 from lowregret.train import train
 from lowregret.types import Vector
+from lowregret.words import listed
 from lowregret.zoo import auto
 
 try:
@@ -255,7 +256,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         if begins:
             return self._begin(X, y, named, sample_weight)
         if named is not None and not np.array_equal(named, self.classes_):
-            raise DataError(f"classes={classes!r} are not those of the first call: {self.classes_.tolist()}")
+            first = listed(self.classes_.tolist())
+            raise DataError(f"the classes {listed(named.tolist())} are not those of the first call: {first}")
         self._learn(X, self._encoded(y, self.run_.learner, self.classes_), sample_weight)
         return self
 
@@ -315,7 +317,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         unknown = [] if classes is None or self._meets() else np.flatnonzero(~np.isin(y, classes)).tolist()
         if unknown:
             row, names = unknown[0], y.tolist()
-            raise DataError(f"row {row}: class {names[row]!r} is not among those named at first: {classes.tolist()}")
+            first = listed(classes.tolist())
+            raise DataError(f"row {row}: class {names[row]!r} is not among those named at first: {first}")
         return y if isinstance(learner, MANY) else np.where(y == classes[1], 1.0, -1.0)
 
     def _meets(self) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
+MOST_SAID = 4000  # characters of a problem: names in it may be as long as a file
 MOST_DIGITS = 15  # of a share behind the point
 _BREAKS = {ord(c): repr(c)[1:-1] for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"}  # where a text becomes several lines
 
@@ -19,6 +20,19 @@ def one_line(text: str) -> str:
 def in_lines(lines: Iterable[str]) -> str:
     """Lines one below the other, each of them one."""
     return "\n".join(map(one_line, lines))
+
+
+def told(problem: object) -> str:
+    """The message of a problem, of bounded length, further lines indented: no name passes for a message of its own."""
+    text = str(problem)
+    more = f"… ({len(text) - MOST_SAID:,} characters more)" if len(text) > MOST_SAID else ""
+    return "\n  ".join((text[:MOST_SAID] + more).splitlines())
+
+
+def listed(names: Sequence[Any], most: int = 20) -> str:
+    """Names with commas between them: the first few, and how many there are more."""
+    shown = ", ".join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def counted(count: float, thing: str, things: str = "") -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowregret.bandit import Bandit, Exp3
-from lowregret.words import counted, percent, percent_down, percent_up, rounded_down, rounded_up
+from lowregret.words import counted, listed, percent, percent_down, percent_up, rounded_down, rounded_up
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,8 @@ def test_no_share_is_none_or_all_unless_it_is() -> None:
 
 def test_numbers_that_are_none() -> None:
     assert [rounded_up(math.inf), rounded_down(-math.inf), rounded_up(math.nan)] == ["inf", "-inf", "nan"]
+
+
+def test_lists_of_names_are_bounded() -> None:
+    assert listed(["a", 2]) == "a, 2"
+    assert listed(range(10**6), 3) == "0, 1, 2 and 999997 more"

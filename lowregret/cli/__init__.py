@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(argv)
     except (LowRegretError, BoundsError) as error:
-        print(f"lowregret: {error}", file=sys.stderr)
+        _tell(error)
         return BAD
     except KeyboardInterrupt:
         print("lowregret: interrupted", file=sys.stderr)
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as error:
-        print(f"lowregret: cannot write {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        _tell(f"cannot write {error.filename or 'standard output'}: {error.strerror}")
         return BAD
     except MemoryError:
         print(
@@ -62,6 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return BAD
+
+
+def _tell(problem: object) -> None:
+    """Say on standard error what is wrong."""
+    from lowregret.words import told
+
+    print(f"lowregret: {told(problem)}", file=sys.stderr)
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -15,11 +15,13 @@ _SPELT = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in
 
 
 def settle_streams() -> None:
-    """Let terminals show control characters spelt out, and let standard error take whatever is said."""
+    """Let terminals and messages show control characters spelt out, and let standard error take whatever is said.
+
+    What is piped to a file is often read on a terminal in the end, and nobody but people reads messages.
+    """
     if isinstance(sys.stderr, io.TextIOWrapper):
-        kind = _Terminal if sys.stderr.isatty() else io.TextIOWrapper
         buffer = io.BufferedWriter(_Patient(sys.stderr.fileno(), "w", closefd=False))
-        sys.stderr = kind(buffer, sys.stderr.encoding, "backslashreplace", line_buffering=True)
+        sys.stderr = _Terminal(buffer, sys.stderr.encoding, "backslashreplace", line_buffering=True)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.isatty():
         sys.stdout = _Terminal(sys.stdout.buffer, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
 

@@ -20,6 +20,7 @@ from lowregret.compile.part import Part
 from lowregret.errors import DataError
 from lowregret.hindsight.gather import sound
 from lowregret.rows import Features, Rows, as_rows
+from lowregret.words import listed
 
 Whole = NDArray[np.int64]
 
@@ -137,7 +138,7 @@ def table_sequences(table: Any, by: str, label: str | None = None, features: Seq
     names = [str(name) for name in (table.columns if hasattr(table, "columns") else table)]
     for name in (by, *([label] if label else []), *(features or [])):
         if name not in names:
-            raise DataError(f"the table has no column {name!r}; it has {', '.join(names)}")
+            raise DataError(f"the table has no column {name!r}; it has {listed(names)}")
     used = features or [name for name in names if name not in (by, label)]
     try:
         matrix = np.column_stack([np.asarray(table[name], np.float64) for name in used])

@@ -114,3 +114,16 @@ def test_what_is_ignored_stays_so(tmp_path: Path) -> None:
         rows.close()
         assert running.wait(60) == 0
     assert load(tmp_path / "m.lr").rounds == 20
+
+
+def test_messages_in_pipes_spell_names_and_are_bounded(tmp_path: Path) -> None:
+    rows, labels = tmp_path / "rows.jsonl", ["a\x1b]0;x\x07\nlowregret: all is well", "b" * 9_000]
+    rows.write_text("".join(json.dumps({"y": label, "x": 1}) + "\n" for label in labels))
+    words = ["train", str(rows), "--target", "y", "--algorithm", "adagrad", "--loss", "hinge", "--positive", "q"]
+    done = subprocess.run([sys.executable, "-m", "lowregret", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "a\\x1b]0;x\\x07" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert "\nlowregret: all" not in done.stderr
+    assert len(done.stderr) < 6_000
+    assert "characters more" in done.stderr
