@@ -181,8 +181,10 @@ def _steepness(loss: Any, dimension: int) -> tuple[float, float]:
     if isinstance(loss, MultiLoss):
         known = isinstance(loss, PerceptronLoss | MultiHinge | Softmax)
         return (2.0 if known else math.inf), math.inf
-    if isinstance(loss, Cost) or not isinstance(loss, Loss):  # a cost is its slope; structures book rows of costs
+    if isinstance(loss, Cost):  # which is its slope
         return math.inf, 0.0
+    if not isinstance(loss, Loss):  # structures, which book by how much their losses may grow
+        return 1.0, math.inf
     return loss.lipschitz, loss.smoothness
 
 

@@ -39,6 +39,7 @@ class Hypotheses:
         self.matrix = given if self.numbers.size == self.given else np.ascontiguousarray(given[self.numbers])
         self.by_point = np.ascontiguousarray(self.matrix.T)
         self.columns = as_masks(self.by_point)
+        self._freeze()
         self.names = [str(name) for name in (range(self.points) if names is None else names)]
         if len(self.names) != self.points:
             raise DataError(f"there are {self.points} points, but {len(self.names)} names for them")
@@ -75,7 +76,13 @@ class Hypotheses:
         names, given = found.tell("points", "given")
         made = cls(np.unpackbits(found.arrays["matrix"], axis=1, count=len(names)), names)
         made.given, made.numbers = given, found.arrays["numbers"]
+        made._freeze()
         return made
+
+    def _freeze(self) -> None:
+        """Let nobody write to the class: whoever learns it would be judged by another one than was played."""
+        for array in (self.numbers, self.matrix, self.by_point, self.columns):
+            array.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.matrix)

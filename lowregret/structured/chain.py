@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import Scratch, ScratchSize, add, add_row, block_scores
+from lowregret.structured.scratch import Scratch, ScratchSize, add, add_row, block_scores, row_length
 from lowregret.structured.space import Space, require_labels, wrong_places
 from lowregret.types import Cells, Index, Vector
 
@@ -62,6 +62,13 @@ class Chain(Space):
             for j in range(k + k):
                 scratch.floats[target + read + np.uint64(j)] = 0.0
         return nothing
+
+    def extent(self, data: Rounds, t: int) -> float:
+        """Σ‖x_i‖₂, and 1 for each transition and either end."""
+        total = float(data.end(t) - data.begin(t) + 1)
+        for i in range(data.begin(t), data.end(t)):
+            total += row_length(data.rows, i)
+        return total
 
     def centre(self, scratch: Scratch, here: Index) -> float:
         """Take the best score of a place off all of its scores: transitions and margins are lost beside large ones."""

@@ -21,7 +21,7 @@ from lowregret.rows import Sparse
 from lowregret.rule import Rule
 from lowregret.state import MISTAKES, ROUNDS, TOTAL, WEIGHTED, State
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import FixedWeights, Scratch, ScratchSize, add_row, block_scores, collect
+from lowregret.structured.scratch import FixedWeights, Scratch, ScratchSize, add_row, block_scores, collect, row_length
 from lowregret.structured.space import Space, wrong_places
 from lowregret.types import Cells, Vector
 
@@ -57,6 +57,13 @@ class Task(Learner):
         """Predict round t into `made` and pile up the sub-gradient g; compiled.
 
         Returns c such that the loss is c + ⟨w, g⟩, whether the prediction is wrong, and two figures to add up.
+        """
+
+    @abstractmethod
+    def blurred(self, data: Rounds, t: int) -> float:
+        """A length L such that the loss of round t is off by nεL‖w‖₂ at most if all scores are, by n operations each.
+
+        Where a rounded score hides the structure that the loss is a maximum at, the sub-gradient tells nothing of it.
         """
 
 
@@ -104,6 +111,11 @@ class Structured(Task):
             self.space.difference(data, t, made, begin, scratch)
         return cost + nothing, wrong > 0, float(wrong), float(data.end(t) - begin)
 
+    def blurred(self, data: Rounds, t: int) -> float:
+        """Of the right structure and of its rival, with an operation more for each place."""
+        places = float(data.end(t) - data.begin(t))
+        return 2.0 * self.space.extent(data, t) * (1.0 + places / (data.features + 1.0))
+
 
 class Ranking(Task):
     """Order items by ⟨w, ψ_j⟩; one of them, y, is chosen (PROTO-RANK).
@@ -142,13 +154,22 @@ class Ranking(Task):
         made[t] = position
         return near + nothing, position > 1, float(position), 1.0 / position
 
+    def blurred(self, data: Rounds, t: int) -> float:
+        """Of the chosen item and of each other, in a sum over these."""
+        n, total = data.end(t) - data.begin(t), 0.0
+        for i in range(data.begin(t), data.end(t)):
+            total += row_length(data.rows, i)
+        total += float(n) * row_length(data.rows, data.begin(t) + data.labels[t])
+        return total * (1.0 + float(n) / (data.features + 1.0))
+
 
 # ---- compiled loops --------------------------------------------------------------------------------------------------
 
 
-def descend(linear: Linear, s: State, row: Sparse, constant: float, wrong: bool) -> bool:
+def descend(linear: Linear, s: State, row: Sparse, constant: float, wrong: bool, length: float) -> bool:
     """Learn the collected sub-gradient of a loss constant + ⟨w, g⟩; False means that nothing was learnt.
 
+    `length` is by how much scores were rounded, over nε‖w‖₂.
     A constant that is no number says that scores were none: their maximum tells nothing of the loss.
     """
     if not math.isfinite(constant):
@@ -162,6 +183,7 @@ def descend(linear: Linear, s: State, row: Sparse, constant: float, wrong: bool)
     if step.weighted():
         s.sums[WEIGHTED] += importance * constant
     s.counts[MISTAKES] += wrong
+    linear.blur(s, 1.0, length * length)
     return True
 
 
@@ -186,7 +208,7 @@ def learn_rounds(
         scratch.ends[1] = 0
         constant, wrong, one, two = task.judge(linear.rule, s, data, t, made, scratch)
         collect(scratch)
-        if not descend(linear, s, row, constant, wrong):
+        if not descend(linear, s, row, constant, wrong, task.blurred(data, t)):
             break
         figures[0] += one
         figures[1] += two
@@ -196,8 +218,8 @@ def learn_rounds(
 
 @kernel
 def learn_gradient(linear: Linear, s: State, row: Sparse, constant: float, wrong: bool) -> bool:
-    """`descend`, compiled, for rounds that were judged elsewhere."""
-    return descend(linear, s, row, constant, wrong)
+    """`descend`, compiled, for rounds that were judged elsewhere, whoever did that answering for the scores."""
+    return descend(linear, s, row, constant, wrong, 0.0)
 
 
 @kernel

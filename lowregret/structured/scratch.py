@@ -7,6 +7,7 @@ one sparse row, O(entries), which leaves the pile empty again.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,6 +80,14 @@ def add_row(scratch: Scratch, x: Rows, i: int, width: int, block: int, amount: f
         value = x.value(i, k)
         if value != 0.0:
             add(scratch, np.uint64(x.column(i, k)) * np.uint64(width) + np.uint64(block), amount * value)
+
+
+def row_length(x: Rows, i: int) -> float:
+    """‖x_i‖₂, or a number no smaller that is infinite where squares are none."""
+    square = 0.0
+    for k in range(x.begin(i), x.end(i)):
+        square += x.value(i, k) * x.value(i, k)
+    return math.sqrt(square)
 
 
 def collect(scratch: Scratch) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lowregret.compile.part import Part
 from lowregret.structured.rounds import Rounds, Whole
-from lowregret.structured.scratch import Scratch, ScratchSize, add_row, block_scores
+from lowregret.structured.scratch import Scratch, ScratchSize, add_row, block_scores, row_length
 from lowregret.types import Cells, Vector
 
 
@@ -50,6 +50,13 @@ class Space(Part):
         A number may be taken off the scores of all structures.
         Returns 0, or NaN if one of them is no number.
         """
+
+    def extent(self, data: Rounds, t: int) -> float:
+        """Σ of the lengths of all that the score of one structure adds up: no less than ‖ψ(x, ℓ)‖₂, O(nnz)."""
+        total = 0.0
+        for i in range(data.begin(t), data.end(t)):
+            total += row_length(data.rows, i)
+        return total
 
     @abstractmethod
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowregret.structured.rounds import Rounds
-from lowregret.structured.scratch import Scratch, ScratchSize, add_row, block_scores
+from lowregret.structured.scratch import Scratch, ScratchSize, add_row, block_scores, row_length
 from lowregret.structured.space import Space
 from lowregret.types import Cells, Vector
 
@@ -84,6 +84,10 @@ class LabelTree(Space):
         return {"nodes": weights.reshape(features, self.parents.size)}
 
     # ---- compiled ---------------------------------------------------------------------------------------------------
+
+    def extent(self, data: Rounds, t: int) -> float:
+        """‖x‖₂ for each node, of which a path has some."""
+        return float(self.parents.size) * row_length(data.rows, t)
 
     def score(self, reader: Any, s: Any, data: Rounds, t: int, scratch: Scratch) -> float:
         """Σ over the path to each node; nodes that have children are marked."""

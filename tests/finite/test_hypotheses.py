@@ -106,3 +106,14 @@ def test_broken_files_say_where(tmp_path: Path, text: str, said: str) -> None:
 def test_a_missing_file() -> None:
     with pytest.raises(DataError, match=r"cannot read nowhere\.csv"):
         Hypotheses.read("nowhere.csv")
+
+
+def test_a_class_cannot_be_changed_once_it_is_made() -> None:
+    """A certificate would speak of another class than was played."""
+    given = np.array([[0, 1], [1, 1], [0, 1]], bool)
+    h = Hypotheses(given)
+    given[0, 0] = True
+    assert not h.matrix[0, 0]
+    for array in (h.matrix, h.by_point, h.columns, h.numbers):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
