@@ -133,6 +133,7 @@ class LongTable:
     horizon: Any  # whole numbers, or None: counted
     dated: bool  # whether times are dates
     place: Place = "row {}".format
+    zoned: bool = False  # whether dates say their offset from UTC
 
     def __post_init__(self) -> None:
         if self.cutoff is None:
@@ -243,7 +244,7 @@ def keyed(
     if steps is not None and (time is None or cutoff is None):
         time, cutoff = (cutoff + steps, cutoff) if cutoff is not None else (time, time - steps)
     assert time is not None
-    return LongTable(names, x, y, np.array(series, object), time, cutoff, steps, True in dated, place)
+    return LongTable(names, x, y, np.array(series, object), time, cutoff, steps, True in dated, place, MOMENTS in kinds)
 
 
 def numbered(words: Collection[str]) -> tuple[list[str], Any]:

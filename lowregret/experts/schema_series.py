@@ -54,7 +54,7 @@ class SeriesSchema(RecordedSchema):
 
     def own_fields(self) -> dict[str, Field]:
         counts = {"steps": items(whole(-MOST)), "asked": whole()}
-        flags = {"linearised": FLAG, "compiled": FLAG, "dated": maybe(FLAG)}
+        flags = {"linearised": FLAG, "compiled": FLAG, "dated": maybe(FLAG), "zoned": maybe(FLAG)}
         texts = {"names": items(TEXT, 1), "series": items(TEXT)}
         weighing = {"weighing": Field(f"one of {', '.join(WEIGHTS)}", lambda value: value in WEIGHTS)}
         lanes = {"lanes": items(part(Aggregator), 1), "chief": maybe(part(Aggregator)), "loss": part(Loss)}

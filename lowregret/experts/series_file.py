@@ -35,6 +35,7 @@ def write_series(m: SeriesMixture) -> tuple[dict[str, Any], Arrays]:
         "series": keys.series,
         "steps": keys.steps,
         "dated": keys.dated,
+        "zoned": keys.zoned,
         "asked": m.asked,
     }
     description |= {} if m.met is None else {"met": m.met.to_json()}
@@ -56,7 +57,8 @@ def read_series(kind: type[Kind], found: Contents) -> Kind:
     made = kind(names, found.part("loss"), weights=weighing, aggregator=single, linearised=linearised)
     made.way = made.way._replace(compiled=found.description["compiled"])
     keys = made.keys
-    keys.series, keys.steps, keys.dated, made.asked = found.tell("series", "steps", "dated", "asked")
+    keys.series, keys.steps, made.asked = found.tell("series", "steps", "asked")
+    keys.dated, keys.zoned = found.tell("dated", "zoned")
     keys.last, (keys.clock, keys.latest) = found.arrays["last"], found.arrays["clocks"].tolist()
     made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met
     made.waiting = Contents({}, inside("waiting", found.arrays)).record(WaitingForecasts)

@@ -38,6 +38,7 @@ class SeriesKeys:
         self.last: Vector = np.empty(0)  # the latest origin of each series
         self.clock = self.latest = -math.inf  # the latest origin, and the latest time that was forecast
         self.dated: bool | None = None  # whether times are dates, once there are some
+        self.zoned: bool | None = None  # whether these say their offset from UTC, if that is known
 
     @property
     def groups(self) -> list[str]:
@@ -51,9 +52,7 @@ class SeriesKeys:
 
         Without cutoffs a row that is among those `waiting` has the one at which it was forecast.
         """
-        if given.y.size and self.dated not in (None, given.dated):
-            raise DataError(f"times are {_kind(given.dated)} in this table, and were {_kind(not given.dated)} before")
-        self.dated = given.dated if given.y.size else self.dated
+        self._require_kind(given)
         series = self._numbered(given.series)
         cutoff = self._cutoffs(given.time, series, waiting) if given.cutoff is None else given.cutoff
         twice = first_twice(series, given.time, cutoff)
@@ -105,6 +104,17 @@ class SeriesKeys:
         found, which = np.unique(steps, return_inverse=True)
         self.steps = [*self.steps, *(step for step in found.tolist() if step not in self.steps)]
         return np.array([self.steps.index(step) for step in found.tolist()], np.int64)[which.reshape(-1)]
+
+    def _require_kind(self, given: LongTable) -> None:
+        """Refuse times that are not of the kind met before: 12:00 is not the moment 12:00+02:00."""
+        if not given.y.size:
+            return
+        if self.dated not in (None, given.dated):
+            raise DataError(f"times are {_kind(given.dated)} in this table, and were {_kind(not given.dated)} before")
+        if given.dated and self.zoned not in (None, given.zoned):
+            now, before = ("say", "did not") if given.zoned else ("do not say", "did")
+            raise DataError(f"dates {now} their offset from UTC in this table, and {before} before")
+        self.dated, self.zoned = given.dated, given.zoned if given.dated else None
 
     def _require_order(self, given: LongTable, series: Any, cutoff: Vector, old: Any) -> None:
         """Refuse forecasts from before the latest origin: weights know outcomes that they could not know."""

@@ -185,8 +185,11 @@ def from_7(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 def from_8(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
     """Format 9: mixtures of experts know what rounding took from their regret, and sets of quantiles what pooling gave.
 
-    Of rounds from before nothing is known of the one, and the other is the difference of two sums.
+    Of rounds from before nothing is known of the one, and the other is the difference of two sums. Series know whether
+    their dates say an offset from UTC, which is not known of those from before.
     """
+    if kind == "series-experts":
+        description["zoned"] = None
     for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
         arrays[name.removesuffix("owed") + "crumbs"] = np.zeros(np.shape(arrays[name]))
     if kind == "quantiles":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import lowregret
 from lowregret.errors import DataError
 from lowregret.experts import SeriesMixture
 
@@ -110,3 +112,22 @@ def test_numbers_of_forecasts_are_whole(numbers: Any) -> None:
     asked.ask(rows(0, 1, known=0))
     with pytest.raises(DataError, match="whole numbers"):
         asked.tell(numbers, np.ones(np.size(numbers)))
+
+
+def test_dates_with_and_without_an_offset_do_not_go_on_from_each_other(tmp_path: Path) -> None:
+    """12:00+02:00 is two hours before 12:00: what was known when would be another thing in the second table."""
+
+    def day(*texts: str) -> dict[str, Any]:
+        return rows(*range(len(texts)), known=0) | {"ds": list(texts)}
+
+    zoned = mixture().learn(day("2024-01-01T12:00+01:00", "2024-01-01T14:00+02:00"))
+    zoned.learn(day("2024-01-01T12:00+01:00") | {"ds": ["2024-01-01T13:00+02:00"]})  # the same moment, and no new row
+    assert zoned.asked == 2
+    zoned.save(tmp_path / "a.lr")
+    for met in (zoned, lowregret.load(tmp_path / "a.lr")):
+        with pytest.raises(DataError, match="do not say their offset from UTC in this table, and did before"):
+            met.learn(day("2024-01-01T12:30"))
+        assert met.learn(day("2024-01-01T15:00+01:00")).asked == 3
+    local = mixture().learn(day("2024-01-01T12:00"))
+    with pytest.raises(DataError, match="dates say their offset from UTC in this table, and did not before"):
+        local.learn(day("2024-01-01T15:00+02:00"))
