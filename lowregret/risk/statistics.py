@@ -41,8 +41,9 @@ UNLIKE = 7  # 1 once an importance weight was not 1
 PRINTED = 8  # how many rows there are prints of, up to SAMPLE
 FIRST_PRINT = 9  # of the first row
 PRINT = 10  # of the first SAMPLE rows
-AGAIN = 11  # 1 once rows came again
+AGAIN = 11  # whether rows came again: NOTICED, ASKED, or both
 COUNTS = len(COUNT_NAMES)
+NOTICED, ASKED = 1, 2  # the data began again unasked; another pass was wanted
 
 # ---- sums[...]: f_t the loss, c_t the output's weight, m_t the prediction of f_t -------------------------------------
 SUM_NAMES = (
@@ -191,13 +192,14 @@ class Tally:
         seen = 0
         for i in range(SAMPLE):
             seen = row_print(x, y, i, seen)
-        if seen == self.counts[PRINT]:
-            self.counts[AGAIN] = 1
-        return bool(seen == self.counts[PRINT])
+        again = bool(seen == self.counts[PRINT])
+        self.counts[AGAIN] |= NOTICED if again and not self._said else 0
+        return again
 
     def repeat(self) -> None:
         """Say that all rows to come were learnt before: nobody needs to find out."""
-        self.counts[AGAIN], self._said = 1, True
+        self.counts[AGAIN] |= ASKED
+        self._said = True
 
     def arrays(self) -> dict[str, Any]:
         """The arrays that a file must keep to go on counting."""
@@ -233,6 +235,11 @@ class Tally:
     def repeated(self) -> bool:
         """Whether rows were learnt more than once, as far as that was noticed."""
         return bool(self.counts[AGAIN]) or self.shuffled
+
+    @property
+    def unasked(self) -> bool:
+        """Whether it was noticed that rows came again, in other passes than those that were asked for."""
+        return bool(self.counts[AGAIN] & NOTICED) or self.shuffled
 
     @property
     def shuffled(self) -> bool:

@@ -270,7 +270,7 @@ class Session(Served):
     @property
     def came_again(self) -> bool:
         """Whether rows came again unasked, so that those learnt before cannot be told from others."""
-        return bool(self.run.tally.repeated and not self.again.any())
+        return bool(self.run.tally.unasked)
 
     @property
     def notes(self) -> list[str]:

@@ -20,7 +20,7 @@ Capsys = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("interpreted")
 
 ROWS, LAST = 120, 30
-MANY = [f"{(7 * k) % 3} {k % 5 + 1}:1 {(7 * k) % 3 + 6}:0.5" for k in range(ROWS)]
+MANY = [f"{(7 * k) % 3} {k % 5 + 1}:1 {(7 * k) % 3 + 6}:0.5 9:{k / ROWS:.3f}" for k in range(ROWS)]  # none comes twice
 SAID = {
     "ogd": ("--algorithm", "ogd"),
     "auto": (),
@@ -249,6 +249,19 @@ def test_rows_that_come_again_unasked(capsys: Capsys, tmp_path: Path) -> None:
     assert "rows that came again having been learnt before" in str(
         train(zoo.ogd(Hinge()), read(path)).learn(read(path))
     )
+
+
+def test_rows_that_come_again_unasked_after_passes_that_were_asked_for(capsys: Capsys, tmp_path: Path) -> None:
+    path, model = written(tmp_path / "a.svm", svm_lines(40)), tmp_path / "m.lr"
+    once = run(capsys, "train", path, "--algorithm", "ogd", "--passes", 2, "-o", model).out
+    assert "each row judged before it was learnt, in the first pass" in once
+    again = run(capsys, "train", path, "--resume", model, "--holdout", "last:9").out
+    assert "rows that came again having been learnt before" in again
+    assert f"note       {notes.HELD_AGAIN}" in again
+    more = written(tmp_path / "b.svm", svm_lines(40, seed=1))
+    fresh = run(capsys, "train", more, "--resume", model, "--holdout", "last:9").out
+    assert "each row judged before it was learnt" in fresh
+    assert notes.HELD_AGAIN not in fresh
 
 
 def test_splitting_files_changes_no_figure(capsys: Capsys, tmp_path: Path) -> None:
