@@ -61,6 +61,7 @@ from lowregret.stream.word import word
 _U = np.uint64
 _ZERO, _ONE, _TWO, _THREE, _FOUR, _EIGHT, _TEN = (_U(k) for k in (0, 1, 2, 3, 4, 8, 10))
 _RETURN, _FEED, _QUOTE, _NINE, _TAB = (np.uint8(ord(c)) for c in '\r\n"9\t')
+_NO_POINT = -1  # no byte: numbers without quotes have no fraction where the delimiter is what would stand before it
 _NOUGHT, _FOUR_NOUGHTS, _BETWEEN = _U(ord("0")), _U(0x0030003000300030), _U(0x0100010001000100)  # 0, then 0,0,0,0,
 
 
@@ -258,7 +259,8 @@ class DelimitedRows(ColumnRows):
         begin = k + _ONE if quoted else k
         inner = blank(text, begin, self.delimiter)
         if (kind in (FEATURE, TARGET, WEIGHT) or kind >= LAG) and text[inner] <= _NINE:  # all that numbers begin with
-            value, end, status = number(text, inner, self.point if quoted or self.point != self.delimiter else _FEED)
+            point = self.point if quoted or self.point != self.delimiter else _NO_POINT
+            value, end, status = number(text, inner, point)
             end = blank(text, end, self.delimiter)
             after = ending(text, end + _ONE if quoted else end, self.delimiter)
             if status != ABSENT and after != _ZERO and (not quoted or text[end] == _QUOTE):

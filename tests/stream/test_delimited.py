@@ -27,6 +27,7 @@ from tests.stream.naive_columns import (
     Meaning,
     Row,
     assert_same,
+    collected,
     number,
     options,
     read,
@@ -457,6 +458,19 @@ def test_decimal_commas(content: bytes, features: dict[bytes, float]) -> None:
     ((row,), faults) = read(DelimitedText(decimal=","), content)
     assert not faults
     assert row.features == {slot(name): value for name, value in features.items()}
+
+
+@pytest.mark.parametrize("last", [b"5", b"12345678", b" 5 ", b"123456789e1"])
+def test_the_line_ends_a_number_where_commas_are_delimiters_too(last: bytes, tmp_path: Path) -> None:
+    """The next line is no fraction of it: not if it begins with a digit or a quote, nor if it is blank."""
+    content = b"".join([b"y,x\n", b"7,", last, b"\n", b'"1,5",', last, b"\n", b"\n", b"3,", last, b"\n"])
+    (tmp_path / "f.csv").write_bytes(content)
+    rows, faults = collected(
+        text_stream(tmp_path / "f.csv", DelimitedText(target="y", decimal=","), threads=1).batches()
+    )
+    assert not faults
+    assert [(row.line, row.label) for row in rows] == [(2, 7.0), (3, 1.5), (5, 3.0)]
+    assert [row.features for row in rows] == [{slot(b"x"): float(last)}] * 3
 
 
 def test_the_delimiter_is_not_the_decimal_comma_of_a_table_without_names() -> None:
