@@ -43,9 +43,10 @@ from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.names import POSITIVE, Met
 from lowregret.stream.notice import Notices
 from lowregret.stream.source import STDIN
+from lowregret.stream.unpack import pieces
 
 FIELDS = 1 << 19  # at a time, so that they stay near the processor
-MOST_FIELDS = 1 << 24  # at a time, once lists are taken apart
+MOST_FIELDS = 1 << 24  # at a time, once lists are taken apart and encodings undone
 ROWS = 1 << 16
 
 
@@ -160,16 +161,7 @@ class _Converter:
         """The rows of a record batch, some at a time."""
         rows = min(ROWS, max(1, FIELDS // max(table.num_columns, 1)))
         for begin in range(0, table.num_rows, rows):
-            part = table.slice(begin, rows)
-            found = self._leaves(part)
-            fitting = max(1, MOST_FIELDS // max(len(found), 1))
-            made = self._batch(part.num_rows, found) if part.num_rows <= fitting else None
-            del found  # which takes memory while others are made
-            if made is not None:
-                yield made
-                continue
-            for at in range(0, part.num_rows, fitting):
-                piece = part.slice(at, fitting)
+            for piece in pieces(table.slice(begin, rows), MOST_FIELDS):
                 yield self._batch(piece.num_rows, self._leaves(piece))
 
     def _leaves(self, table: Any) -> list[Leaf]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lowregret.errors import DataError
 from lowregret.stream.columns import column_number
+from lowregret.stream.unpack import codes, elements, fields_of, is_list, is_text, plain, value_kind
 
 ALL = slice(None)
 MOST_ELEMENTS = 1 << 16  # columns that lists become, in all columns together
@@ -24,7 +25,7 @@ class Leaf:
     """A column without inner structure. `rows` are those that its elements belong to, in ascending order."""
 
     def __init__(self, name: str, array: Any, rows: Any = ALL) -> None:
-        self.name, self.array, self.rows = name, _plain(array), rows
+        self.name, self.array, self.rows = name, plain(array), rows
 
     @cached_property
     def is_number(self) -> bool:
@@ -97,17 +98,17 @@ class Leaf:
             return *_buffers(self.array), None
         if not len(self.array.dictionary):
             return np.zeros(2, np.int64), np.empty(0, np.uint8), np.zeros(len(self.array), np.int64)
-        codes = self.array.indices.fill_null(0).cast(pa.int64())
-        return *_buffers(self.array.dictionary), codes.to_numpy(zero_copy_only=False)
+        return *_buffers(self.array.dictionary), codes(self.array)
 
     def equals(self, text: bytes) -> NDArray[np.bool_]:
         """A mask of the elements that have this text."""
         import pyarrow as pa
 
-        array = _as_text(self.array).cast(pa.large_binary())
-        return (
-            pa.compute.equal(array, pa.scalar(text, pa.large_binary())).fill_null(False).to_numpy(zero_copy_only=False)
-        )
+        coded = pa.types.is_dictionary(self.array.type)
+        texts = _as_text(self.array.dictionary if coded else self.array).cast(pa.large_binary())
+        same = pa.compute.equal(texts, pa.scalar(text, pa.large_binary()))
+        found = same.take(self.array.indices) if coded else same
+        return found.fill_null(False).to_numpy(zero_copy_only=False)
 
     def rows_where(self, holds: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The rows of the elements for which this holds."""
@@ -130,14 +131,17 @@ def cells(array: Any) -> Any:
     """The elements as NumPy has them: numbers, truth values or texts, and times as texts; None if they are no such."""
     from pyarrow import types
 
+    if not _is_readable(value_kind(array.type)):
+        return None
     leaf = Leaf("", array)
     kind = leaf.array.type
-    if not _is_readable(kind):
-        return None
     if types.is_duration(kind):
         return leaf.numbers()
-    plain = leaf.array if leaf.is_number or _is_text(kind) else _as_text(leaf.array)
-    return plain.to_numpy(zero_copy_only=False)
+    if types.is_dictionary(kind):  # a text that many cells have is one object
+        texts = np.array([*cells(leaf.array.dictionary), None], object)
+        return texts[np.where(leaf.valid(), codes(leaf.array), -1)]
+    found = leaf.array if leaf.is_number or is_text(kind) else _as_text(leaf.array)
+    return found.to_numpy(zero_copy_only=False)
 
 
 def leaves(table: Any, drop: Sequence[str], named: Sequence[str], file: str, whole: bool = True) -> list[Leaf]:
@@ -182,14 +186,14 @@ class _TakenApart:
         self.met[name] = len(self.met)
         if name in self.drop:
             return
-        array = _plain(array)
+        array = plain(array)
         kind = array.type
         if pa.types.is_struct(kind):
             inner = [f".{field.name}" for field in kind]
             self._count(column, 0, len(inner) * len(name) + sum(map(len, inner)))
-            for suffix, values in zip(inner, array.flatten(), strict=True):
+            for suffix, values in zip(inner, fields_of(array), strict=True):
                 yield from self.leaves(name + suffix, values, rows, column)
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        elif is_list(kind):
             yield from self._elements(name, array, rows, column)
         elif _is_readable(kind):
             yield Leaf(name, array, rows)
@@ -202,12 +206,13 @@ class _TakenApart:
         """The plain columns within the lists of an array, element by element."""
         import pyarrow as pa
 
-        begins, lengths = _extents(array)
+        values, begins, lengths = elements(array)
         longest = int(lengths.max(initial=0))
         self._count(column, longest * _width(array.type.value_type), longest * len(f"{name}.{longest}"))
+        values = plain(values)
         alive = np.flatnonzero(lengths > 0)
         for element in range(longest):
-            inner = array.values.take(pa.array(begins[alive] + element))
+            inner = values.take(pa.array(begins[alive] + element))
             yield from self.leaves(f"{name}.{element}", inner, alive if rows is ALL else rows[alive], column)
             alive = alive[lengths[alive] > element + 1]
 
@@ -228,62 +233,12 @@ class _TakenApart:
             )
 
 
-def _width(kind: Any) -> int:
-    """How many columns values of this type become, a list counted as one: its own elements are counted later."""
-    import pyarrow as pa
-
-    while isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return _width(kind.value_type)
-    return max(1, sum(_width(field.type) for field in kind)) if pa.types.is_struct(kind) else 1
-
-
-def _extents(array: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each list begins in `array.values`, and how long it is; 0 for null."""
-    import pyarrow as pa
-
-    if pa.types.is_fixed_size_list(array.type):
-        size = array.type.list_size
-        begins = np.arange(array.offset, array.offset + len(array), dtype=np.int64) * size
-        lengths = np.full(len(array), size, np.int64)
-    else:
-        offsets = np.asarray(array.offsets).astype(np.int64)
-        begins, lengths = offsets[:-1], np.diff(offsets)
-    return begins, np.where(np.asarray(array.is_valid()), lengths, 0)
-
-
-def _plain(array: Any) -> Any:
-    """An array without extension types and encodings; a dictionary of numbers as numbers."""
-    import pyarrow as pa
-
-    while isinstance(array, pa.ExtensionArray):
-        array = array.storage
-    if pa.types.is_run_end_encoded(array.type):
-        array = pa.compute.run_end_decode(array)
-    elif pa.types.is_dictionary(array.type):
-        if not _is_text(array.type.value_type) or array.dictionary.null_count:
-            array = array.dictionary_decode()
-    elif "list_view" in str(array.type):
-        inner = array.type.value_type
-        array = array.cast(pa.large_list(inner) if pa.types.is_large_list_view(array.type) else pa.list_(inner))
-    return array
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    views = (types.is_string_view, types.is_binary_view, types.is_fixed_size_binary)
-    return any(test(kind) for test in (*texts, *views)) and not types.is_decimal(kind)
-
-
 def _is_readable(kind: Any) -> bool:
     from pyarrow import types
 
     number = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_duration)
     moment = (types.is_timestamp, types.is_date, types.is_time, types.is_null, types.is_dictionary)
-    return _is_text(kind) or any(test(kind) for test in (*number, *moment))
+    return is_text(kind) or any(test(kind) for test in (*number, *moment))
 
 
 def _as_text(array: Any) -> Any:
@@ -311,3 +266,11 @@ def _buffers(array: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     end = text.offset + len(text) + 1  # behind it there may be anything, and part of a number
     numbers = np.frombuffer(offsets, np.int64 if wide else np.int32, end)[text.offset :]
     return numbers.astype(np.int64), np.empty(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+
+
+def _width(kind: Any) -> int:
+    """How many columns values of this type become, a list counted as one: its own elements are counted later."""
+    import pyarrow as pa
+
+    kind = value_kind(kind)
+    return max(1, sum(_width(field.type) for field in kind)) if pa.types.is_struct(kind) else 1
