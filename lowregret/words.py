@@ -11,6 +11,15 @@ MOST_SAID = 4000  # characters of a problem: names in it may be as long as a fil
 MOST_DIGITS = 15  # of a share behind the point
 _BREAKS = {ord(c): repr(c)[1:-1] for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"}  # where a text becomes several lines
 
+_CONTROLS = [*range(9), *range(11, 32), *range(127, 160)]  # all but tabs and line feeds
+_DIRECTIONS = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # which change the order shown
+_SPELT = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS + _DIRECTIONS}
+
+
+def visible(text: str) -> str:
+    """A text whose control characters are spelt as Python does, \\x1b, and those that change the order of writing."""
+    return text.translate(_SPELT)
+
 
 def one_line(text: str) -> str:
     """A text with its line breaks spelt as Python does, \\n: names from files must not pass for lines of ours."""

@@ -14,7 +14,7 @@ from lowregret.cli.html_report import page, picture, proof, table
 from lowregret.cli.work.bandit import Study, ends
 from lowregret.compile.spec import to_json
 from lowregret.show.plot import BOUND, REGRET, finish, new_figure
-from lowregret.words import counted
+from lowregret.words import counted, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +62,7 @@ def draw(study: Study, path: str | os.PathLike[str] | None) -> Figure:
     for k, (_, e) in enumerate(found):
         axes.plot([e.low, e.high], [k, k], color=REGRET)
         axes.plot([e.value], [k], "o", color=BOUND)
-    axes.set_yticks(np.arange(len(found)), [f"{who} ({e.method})" for who, e in found], parse_math=False)
+    axes.set_yticks(np.arange(len(found)), [visible(f"{who} ({e.method})") for who, e in found], parse_math=False)
     axes.invert_yaxis()
     axes.axvline(study.logging.value, color="#999999", linewidth=0.8)
     axes.set_xscale("symlog", linthresh=max(abs(study.logging.value), 1e-6 * study.log.unit))

@@ -66,7 +66,8 @@ def report(
 def page(title: str, sections: Iterable[tuple[str, str]]) -> str:
     """A whole page of named sections, those without content left out."""
     body = "".join(f"<h2>{escape(name)}</h2>\n{content}\n" for name, content in sections if content)
-    return _PAGE.replace("{title}", escape(title)).replace("{body}", body)
+    above, below = _PAGE.split("{body}")  # in one step: what is put in may be called like a place
+    return above.replace("{title}", escape(title)) + body + below
 
 
 def picture(figure: Figure) -> str:

@@ -8,10 +8,9 @@ import os
 import sys
 from contextlib import suppress
 
+from lowregret.words import visible
+
 FRESH = "\r\x1b[2K"  # a line of progress begins with it, over the one before
-_CONTROLS = [*range(9), *range(11, 32), *range(127, 160)]  # all but tabs and line feeds
-_DIRECTIONS = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # which change the order shown
-_SPELT = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS + _DIRECTIONS}
 
 
 def settle_streams() -> None:
@@ -31,7 +30,7 @@ class _Terminal(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         begin = len(FRESH) if text.startswith(FRESH) else text.startswith("\r")  # tqdm's have no more
-        super().write(text[:begin] + text[begin:].translate(_SPELT))
+        super().write(text[:begin] + visible(text[begin:]))
         return len(text)
 
 

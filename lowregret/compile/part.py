@@ -18,7 +18,6 @@ import dataclasses
 import hashlib
 import inspect
 from functools import cache, cached_property
-from numbers import Real
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast, dataclass_transform
 
@@ -41,6 +40,7 @@ from numba.np.numpy_support import from_dtype, map_layout
 from lowregret.compile.altered import Kind, settle_facts
 from lowregret.compile.complete import require_complete
 from lowregret.compile.digest import digest, is_ours
+from lowregret.compile.fields import plain_fields
 from lowregret.compile.kernel import FAILURES, Inlined, MethodError
 from lowregret.errors import PartError
 
@@ -70,12 +70,20 @@ class Part(metaclass=Kind):
             return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Turn integers into floats where the annotation says float (else they would compile twice), then check."""
-        for name in _float_names(type(self)):
+        """Make plain fields what their annotation says (else integers for floats would compile twice), and check.
+
+        Of what is not what it says, a part's own check, which knows the remedy, has the first word.
+        """
+        unfit = ""
+        for name, (wanted, accepts, made) in plain_fields(type(self)):
             value = getattr(self, name)
-            self.require(isinstance(value, Real) and value == value, f"{name} must be a number, got {value!r}")
-            object.__setattr__(self, name, float(value))
+            if accepts(value):
+                object.__setattr__(self, name, made(value))
+            else:
+                unfit = unfit or f"{name} must be {wanted}, got {value!r}"
+                self.require(made is not float, unfit)
         self.check()
+        self.require(not unfit, unfit)
 
     def check(self) -> None:
         """Refuse parameters and combinations that make no sense, with cause and remedy."""
@@ -140,12 +148,6 @@ class Part(metaclass=Kind):
 def _field_names(cls: type[Part]) -> tuple[str, ...]:
     """The fields of a class, in order."""
     return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
-
-
-@cache
-def _float_names(cls: type[Part]) -> tuple[str, ...]:
-    """The fields of a class that are annotated as float."""
-    return tuple(f.name for f in dataclasses.fields(cls) if f.type in ("float", float))  # type: ignore[arg-type]
 
 
 def _comparable(value: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.compile.fields import misfit
 from lowregret.compile.part import Part, spec_name
 from lowregret.errors import StoreError
 
@@ -47,7 +48,11 @@ def from_json(spec: dict[str, Any]) -> Part:
             "if it belongs to a newer lowregret, upgrade"
         )
     try:
-        return cls(**{name: _decode(value) for name, value in spec.items() if name != "part"})
+        values = {name: _decode(value) for name, value in spec.items() if name != "part"}
+        fault = misfit(cls, values)
+        if fault is not None:
+            raise ValueError(fault)
+        return cls(**values)
     except _UNFIT as error:
         raise StoreError(f"the stored {spec['part']} does not fit this version of it: {error}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,7 +62,8 @@ class Intersection(Whole):
     sets: tuple[Domain, ...]
 
     def check(self) -> None:
-        object.__setattr__(self, "sets", tuple(self.sets))
+        inner = (s.sets if isinstance(s, Intersection) else (s,) for s in self.sets)  # else each sweep would be many
+        object.__setattr__(self, "sets", tuple(chain.from_iterable(inner)))
         self.require(len(self.sets) >= 2, "needs at least two sets")
         for s in self.sets:
             self.require(isinstance(s, Domain) and s.playable, f"needs sets that can be projected on, got {s!r}")

@@ -30,6 +30,7 @@ from lowregret.rows import Rows
 from lowregret.state import COUNTS, DIMENSION, ENERGY, LARGEST, MISTAKES, ROUNDS, SUMS, TOTAL
 from lowregret.types import Cells, Vector
 
+HIGHEST = 1024  # degree: each costs a product
 CAPACITY = 16  # rows for which a new support set has room
 
 
@@ -90,7 +91,8 @@ class Polynomial(Coordinatewise):
 
     def check(self) -> None:
         self.require(
-            isinstance(self.degree, int) and self.degree >= 1, f"degree must be 1, 2, 3, …, got {self.degree!r}"
+            isinstance(self.degree, int) and 1 <= self.degree <= HIGHEST,
+            f"degree must be 1, 2, 3, …, at most {HIGHEST:,}, got {self.degree!r}",
         )
         self.require(0 <= self.offset < math.inf, f"offset must be ≥ 0, else K is no kernel; got {self.offset}")
 

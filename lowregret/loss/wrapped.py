@@ -13,6 +13,8 @@ from lowregret.types import Vector
 
 __all__ = ["Affine", "OnMistakes"]
 
+MOST_LEVELS = 4  # each may ask the one inside it three times
+
 
 class Affine(Margin):
     """ℓ(slope·p + offset, y) for another loss of the margin: the score is scaled and shifted before it is judged"""
@@ -137,3 +139,7 @@ class OnMistakes(Margin):
 
 def _require_margin(outer: Margin, inner: Margin) -> None:
     outer.require(isinstance(inner, Margin), f"loss must be a loss of the margin such as Hinge(), got {inner!r}")
+    levels = 1
+    while isinstance(inner, Affine | OnMistakes):
+        levels, inner = levels + 1, inner.loss
+    outer.require(levels <= MOST_LEVELS, f"a loss is made of another at most {MOST_LEVELS} times, one inside the other")

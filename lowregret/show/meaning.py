@@ -10,6 +10,7 @@ import numpy as np
 
 from lowregret.show.plot import LOSS, NAMED, REGRET, finish, new_figure
 from lowregret.show.text import describe_importance
+from lowregret.words import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,4 +72,5 @@ def dependence_curves(axes: Axes, found: Depending) -> None:
 
 def short(name: str) -> str:
     """A name that leaves room for the picture."""
+    name = visible(name)
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.errors import LowRegretError, StoreError
 from lowregret.store.replacing import write_result
-from lowregret.words import counted
+from lowregret.words import counted, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -238,13 +238,17 @@ def label_regret(axes: Axes, certificate: Certificate) -> None:
 
 
 def spell_out(figure: Figure) -> None:
-    """Show titles and names as they are, whoever gave them: what stands between two dollar signs is no formula."""
+    """Show titles and names as they are, whoever gave them: what stands between two dollar signs is no formula.
+
+    Control characters are spelt: files of SVG could not be read with them.
+    """
     texts = list(figure.texts)
     for axes in figure.axes:
         legend = axes.get_legend()
         texts += [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts, *(legend.get_texts() if legend else ())]
     for text in texts:
         text.set_parse_math(False)
+        text.set_text(visible(text.get_text()))
 
 
 def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:

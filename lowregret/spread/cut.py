@@ -94,18 +94,21 @@ class CutFolder:
             raise StoreError(f"{self.path} lacks {name}, which {NAME} names; delete {NAME} to begin anew") from None
 
     def _tidy(self, kept: str) -> None:
-        """Delete the models of earlier cuts."""
+        """Delete the models of earlier cuts, and nothing else that is called like them."""
         from pyarrow.fs import FileSelector
 
         for found in self._files.get_file_info(FileSelector(self._root)):
-            if found.base_name.startswith("cut-") and found.base_name < kept:
+            if found.is_file and _MODEL.fullmatch(found.base_name) and _number(found.base_name) < _number(kept):
                 self._files.delete_file(found.path)
 
     def _at(self, name: str) -> str:
         return f"{self._root}/{name}"
 
     def _write(self, name: str, data: bytes) -> None:
+        """Write a file of the folder; a link of its name makes way, for it may lead anywhere."""
         try:
+            if self._files.type_name == "local" and os.path.islink(self._at(name)):
+                os.unlink(self._at(name))
             with self._files.open_output_stream(self._at(name)) as file:
                 file.write(data)
         except OSError as error:
@@ -114,6 +117,11 @@ class CutFolder:
     def _read(self, name: str) -> bytes:
         with self._files.open_input_stream(self._at(name)) as file:
             return bytes(file.read())
+
+
+def _number(name: str) -> int:
+    """The number in the name of a cut."""
+    return int(name.removeprefix("cut-").removesuffix(".lr"))
 
 
 def table_digest(data: Any) -> str:

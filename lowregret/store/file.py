@@ -25,8 +25,8 @@ from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
 from lowregret.store.migrate import OLDEST, migrated
 from lowregret.store.replacing import real_file, replaced
+from lowregret.store.schema import SHOWN, Schema, is_shallow
 from lowregret.store.schema import Arrays as Arrays
-from lowregret.store.schema import Schema, is_shallow
 from lowregret.words import Brief
 
 MAGIC = b"lowregret\n"
@@ -73,7 +73,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
         file.seek(len(MAGIC))
         try:
             told = {name: _listed(listed) for name, listed in header["arrays"].items()}
-            _require_memory(sum(math.prod(shape) * np.dtype(code).itemsize for code, shape, _ in told.values()))
+            _require_memory(sum(_room(code, shape) for code, shape, _ in told.values()))
             for name, listed in told.items():
                 arrays[name] = _unpacked(file, *listed)
             description = json.loads(header["description"])
@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
         raise StoreError(f"{path} is damaged: it holds no description")
     try:
         return migrated(header["format"], kind, description, arrays)
-    except (LookupError, TypeError, ValueError, ArithmeticError) as error:  # of arrays of other shapes and types
+    except (LookupError, TypeError, ValueError, ArithmeticError, MemoryError) as error:  # of other shapes and types
         raise StoreError(f"{path} is damaged: it is not what format {header['format']} holds") from error
 
 
@@ -194,6 +194,11 @@ def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
     return code, shape, sizes
 
 
+def _room(code: str, shape: list[int]) -> int:
+    """The bytes of an array, as if no axis were empty: others have its sizes, and something in them."""
+    return math.prod(max(size, 1) for size in shape) * np.dtype(code).itemsize
+
+
 def _require_memory(size: int) -> None:
     """Raise a `MemoryError` for arrays that do not fit into memory: a few bytes may stand for a million."""
     if size > min(physical_memory(), free_memory()):
@@ -219,6 +224,8 @@ def _unpacked(file: IO[bytes], code: str, shape: list[int], sizes: list[int]) ->
             planes = np.frombuffer(press.decompress(packed), np.uint8)
         except zstandard.ZstdError as error:
             raise ValueError(str(error)) from error
+        if kind == np.bool_ and np.any(planes > 1):  # compiled code looks at one bit, NumPy at all
+            raise ValueError("a truth value is neither 0 nor 1")
         chunk.view(np.uint8).reshape(chunk.size, -1)[...] = planes.reshape(-1, chunk.size).T
     return numbers.reshape(shape)
 
@@ -246,13 +253,15 @@ def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged")
     file.seek(end)
     length = int.from_bytes(file.read(_LENGTH), "little")
-    file.seek(max(end - length, 0))
     try:
+        _require_memory(min(length, end))  # a file may be longer than what the disk holds of it
+        file.seek(max(end - length, 0))
         header = json.loads(file.read(min(length, end)))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):
         header = None
     types = {"kind": str, "format": int, "description": str, "arrays": dict}
-    if not isinstance(header, dict) or not all(isinstance(header.get(key), kind) for key, kind in types.items()):
+    known = isinstance(header, dict) and all(isinstance(header.get(key), kind) for key, kind in types.items())
+    if not known or not header["kind"].isprintable() or len(header["kind"]) > SHOWN:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged")
     if header["format"] > FORMAT:
         raise StoreError(f"{path} was written by a newer lowregret (format {header['format']}): upgrade to read it")
@@ -273,6 +282,8 @@ def _is_whole(file: IO[bytes]) -> bool:
     file.seek(0)
     while left:
         block = file.read(min(BLOCK, left))
+        if not block:  # somebody cuts it off meanwhile
+            return False
         digest.update(block)
         left -= len(block)
     return file.read() == digest.digest()

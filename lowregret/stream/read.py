@@ -104,17 +104,7 @@ def form_from_json(spec: Any) -> Part:
     form = part.form if isinstance(part, OneLabel) else part
     if isinstance(form, Cached) or not any(known.reads_as(form) for known in FORMATS.values()):
         raise StoreError(f"is a {type(form).__name__}, expected a format of data")
-    for name, usual in type(form)().parameters.items():
-        if not _alike(getattr(form, name), usual):
-            raise StoreError(f"has {str(getattr(form, name))[:80]!r} as {name} of {type(form).__name__}")
     return part
-
-
-def _alike(value: Any, usual: Any) -> bool:
-    """Whether an option of a format is of the type that it usually has; tuples are of texts, or of tuples of them."""
-    if not isinstance(usual, tuple):
-        return type(value) is type(usual)
-    return isinstance(value, tuple) and all(isinstance(item, str) or _alike(item, ()) for item in value)
 
 
 def positive_name(part: Part) -> str | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from lowregret.cli.html_report import page
+from lowregret.show.plot import finish, new_figure
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -119,3 +122,25 @@ def test_a_page_that_cannot_be_written_is_refused_before_learning(capsys: Capsys
     assert told.code == 2
     assert "there is no folder" in told.err
     assert not model.exists()
+
+
+def test_pictures_of_names_with_control_characters_can_be_read(capsys: Capsys, tmp_path: Path) -> None:
+    """No file of SVG holds such characters: names are spelt as on terminals, also where they stand beside an axis."""
+    lines = [f"b\x1b[31m{k % 2},{k % 3 % 2},0.5" for k in range(12)]
+    log = written(tmp_path / "log.csv", ["a,r,p", *lines])
+    drawn = tmp_path / "log.svg"
+    told = run(capsys, "bandit", log, "--action", "a", "--reward", "r", "--propensity", "p", "--plot", drawn)
+    assert told.code == 0
+    figure, (axes,) = new_figure(1, "title \x07")
+    axes.plot([0.0, 1.0], label="name \x1b[31m")
+    axes.legend()
+    finish(figure, tmp_path / "figure.svg")
+    for path in (drawn, tmp_path / "figure.svg"):
+        ElementTree.parse(path)
+        assert r"\x1b[31m" in path.read_text()
+
+
+def test_a_title_is_called_as_it_is() -> None:
+    found = Page(page("{body}", [("Words", "<p>once</p>")]))
+    assert found.words.count("once") == 1
+    assert "{body}" in found.words

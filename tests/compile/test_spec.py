@@ -31,13 +31,17 @@ from lowregret.domain import (
     Spectrahedron,
 )
 from lowregret.errors import StoreError
+from lowregret.features.partitions import Partitions
 from lowregret.learner.kernel_perceptron import Gaussian, InnerProduct, KernelPerceptron, Polynomial
 from lowregret.learner.linear import Linear
-from lowregret.loss import Affine, Hinge, Huber, Loss, OnMistakes, Quantile, Square
+from lowregret.learner.multiclass import Multiclass
+from lowregret.loss import Affine, Hinge, Huber, Loss, OnMistakes, Quantile, Softmax, Square
 from lowregret.mirror import Entropy, Euclidean, PNorm, UnnormalisedEntropy
 from lowregret.output import Average, WeightedAverage
 from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
 from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from lowregret.stream.formats.csv import DelimitedText
+from lowregret.stream.formats.svm import SvmText
 from tests.compositions import COMPOSITIONS
 
 
@@ -221,3 +225,44 @@ def test_bad_specs_are_refused_with_their_cause(spec: Any, message: str) -> None
 def test_what_json_cannot_say_is_refused(make: Callable[[], Part], message: str) -> None:
     with pytest.raises(StoreError, match=message):
         to_json(make())
+
+
+ODD: tuple[Any, ...] = (None, 1, 0.5, "x", [[]], ["a"], {"part": "Hinge"}, {"array": [1.0], "dtype": "float64"})
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        (Linear(Hinge(), MirrorDescent(Euclidean(), Constant(1.0))), "rule"),
+        (Multiclass(Softmax(), MirrorDescent(Euclidean(), Constant(1.0))), "unit"),
+        (KernelPerceptron(Polynomial(2)), "kernel"),
+        (Intersection((L2Ball(), Box())), "sets"),
+        (Partitions(), "trees"),
+        (SvmText(), "one_based"),
+        (DelimitedText(), "drop"),
+        (DelimitedText(), "interactions"),
+        (Tilted(np.ones(1)), "times"),
+        (Tilted(np.ones(1)), "on"),
+    ],
+)
+def test_fields_are_what_their_annotation_says(part: Part, name: str) -> None:
+    """Compiled code is made for the types of the fields: those of a file are the usual ones, or the file is refused."""
+    spec = to_json(part)
+    usual = type(part.parameters[name])
+    for odd in ODD:
+        try:
+            found = from_json(spec | {name: odd}).parameters[name]
+        except StoreError:
+            continue
+        assert type(found) is usual, odd
+        assert not isinstance(found, tuple) or {type(item) for item in found} == {str}, odd
+
+
+@given(st.integers(-(2**70), 2**70))
+def test_whole_numbers_are_those_of_compiled_code(times: int) -> None:
+    spec = to_json(Tilted(np.ones(1))) | {"times": times}
+    if -(2**63) <= times < 2**64:
+        assert from_json(spec).parameters["times"] == times
+    else:
+        with pytest.raises(StoreError, match="times must be a whole number of 64 bits"):
+            from_json(spec)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -181,3 +182,18 @@ def test_a_cut_from_elsewhere_writes_nothing_outside(change: Any, tmp_path: Path
     with pytest.raises(StoreError, match="cuts"):
         CutFolder(cuts, OF).load()
     assert (home / "precious.txt").read_text() == "precious"
+
+
+def test_a_folder_of_cuts_may_hold_other_things(tmp_path: Path) -> None:
+    """Links in a folder from elsewhere are not followed, and only earlier cuts are deleted."""
+    cuts, precious = tmp_path / "cuts", tmp_path / "precious.txt"
+    (cuts / "cut-00000000.lr").mkdir(parents=True)
+    precious.write_text("precious")
+    (cuts / "cut-0-notes.txt").write_text("notes")
+    (cuts / "cut-00000001.lr").symlink_to(precious)
+    (cuts / "cut.json.next").symlink_to(tmp_path / "not yet there")
+    CutFolder(cuts, OF).save(Cut(session(), [1], 1))
+    assert precious.read_text() == "precious"
+    assert not (tmp_path / "not yet there").exists()
+    CutFolder(cuts, OF).save(Cut(session(), [2], 100_000_000))
+    assert sorted(os.listdir(cuts)) == ["cut-0-notes.txt", "cut-00000000.lr", "cut-100000000.lr", "cut.json"]

@@ -16,6 +16,7 @@ from lowregret import (
     Constant,
     Euclidean,
     Hinge,
+    Intersection,
     L2Ball,
     Linear,
     Logistic,
@@ -235,3 +236,27 @@ def test_earlier_formats_that_hold_something_else(name: str, array: str, wrong: 
         store._write(file, {"kind": name, "format": 5, "description": told}, arrays | {array: wrong})
     with pytest.raises(StoreError):
         load(path)
+
+
+def test_parts_that_never_end_are_refused() -> None:
+    """A few bytes in a file: a power of 2⁶² factors, and losses each of which asks the one inside it three times."""
+    description, arrays = store.read(FOLDER / "kernel-run.lr", "kernel-run")
+    endless = {"part": "KernelPerceptron", "kernel": {"part": "Polynomial", "degree": 2**62}}
+    with pytest.raises(StoreError, match="degree must be 1, 2, 3, …, at most 1,024"):
+        class_of("kernel-run").from_file("a file", description | {"learner": endless}, arrays)
+    description, arrays = store.read(FOLDER / "run.lr", "run")
+    loss = description["learner"]["loss"]
+    for level in range(50):
+        loss = {"part": ("Affine", "OnMistakes")[level % 2], "loss": loss}
+    learner = description["learner"] | {"loss": loss}
+    with pytest.raises(StoreError, match="at most 4 times, one inside the other"):
+        class_of("run").from_file("a file", description | {"learner": learner}, arrays)
+
+
+def test_sets_of_an_intersection_are_those_of_intersections_in_it() -> None:
+    """Each sweep over sets that need sweeps themselves would cost as many."""
+    nested: Any = Intersection((L2Ball(), Box()))
+    for radius in range(2, 40):
+        nested = Intersection((nested, L2Ball(float(radius))))
+    assert len(nested.sets) == 40
+    assert nested.contains(nested.projection(np.array([3.0, -4.0])))

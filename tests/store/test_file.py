@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import math
 import os
 import resource
@@ -321,3 +324,59 @@ def test_arrays_that_are_larger_than_the_machine_are_refused(
     monkeypatch.setattr(store, "_unpacked", None)  # nothing is unpacked
     with pytest.raises(StoreError, match=r"its arrays take 8,000,000 bytes, more than there is memory"):
         store.read(path, "thing")
+
+
+def with_header(path: Path, **told: Any) -> None:
+    """Write a file anew with other entries in its header, and a checksum that fits."""
+    body = path.read_bytes()
+    end = len(body) - 40
+    begin = end - int.from_bytes(body[end : end + 8], "little")
+    header = json.dumps(json.loads(body[begin:end]) | told).encode()
+    whole = body[:begin] + header + len(header).to_bytes(8, "little")
+    path.write_bytes(whole + hashlib.sha256(whole).digest())
+
+
+def test_an_empty_array_is_as_large_as_its_other_axes(tmp_path: Path) -> None:
+    """Others have their size, and something in them."""
+    path = tmp_path / "empty.lr"
+    store.write(path, "thing", {}, {"rows": np.empty((0, 3))})
+    with_header(path, arrays={"rows": ["<f8", [0, 1 << 47], []]})
+    with pytest.raises(StoreError, match="more than there is memory"):
+        store.read(path, "thing")
+
+
+def test_truth_values_are_0_or_1(tmp_path: Path) -> None:
+    """Compiled code looks at one bit of them, NumPy at all eight."""
+    path = tmp_path / "flags.lr"
+    store.write(path, "thing", {}, {"flags": np.array([0, 1, 2], np.uint8)})
+    with open(path, "rb") as file:
+        _, shape, sizes = store._header(file, path)["arrays"]["flags"]
+    with_header(path, arrays={"flags": ["|b1", shape, sizes]})
+    with pytest.raises(StoreError, match="neither 0 nor 1"):
+        store.read(path, "thing")
+
+
+def test_a_header_as_long_as_a_file_with_holes_is_not_read(tmp_path: Path) -> None:
+    path, size = tmp_path / "holes.lr", 1 << 42
+    with open(path, "wb") as file:
+        file.write(store.MAGIC)
+        file.seek(size)
+        file.write(size.to_bytes(8, "little") + bytes(32))
+    with pytest.raises(StoreError, match="not a lowregret file"):
+        store.read(path, "thing")
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_is_not_whole() -> None:
+    class Shrinking(io.BytesIO):
+        def seek(self, offset: int, whence: int = 0) -> int:
+            return super().seek(offset, whence) + 1000 * (whence == os.SEEK_END)
+
+    assert not store._is_whole(Shrinking(bytes(100)))
+
+
+@pytest.mark.parametrize("kind", ["\x1b[31mrun", "\ud800", "run\n", "r" * 100_000])
+def test_kinds_are_names(kind: str, written: Path) -> None:
+    with_header(written, kind=kind)
+    with pytest.raises(StoreError, match="not a lowregret file") as refusal:
+        store.kind_of(written)
+    assert kind not in str(refusal.value)
