@@ -71,6 +71,7 @@ def _gaps(regret: Vector, prior: Vector, gaps: Vector, joining: int) -> Vector:
 def join_mixture(mixture: ExpertMixture, names: list[str]) -> None:
     """Let experts join a mixture that goes on: O(N), and O(kept rounds)."""
     lanes: list[ExpertMixture] = getattr(mixture, "lanes", [])
+    chief: ExpertMixture | None = getattr(mixture, "chief", None)
     if type(mixture).kind not in ("experts", "layered-experts"):
         raise PartError(f"nobody can join a {type(mixture).__name__}: begin anew")
     for lane in lanes:
@@ -79,6 +80,8 @@ def join_mixture(mixture: ExpertMixture, names: list[str]) -> None:
     book, prior = join_experts(Squint() if lanes else mixture.aggregator, mixture.book, mixture.book.prior, more)
     mixture.book = book._replace(prior=prior, mass=prior.copy())
     mixture.names = [*mixture.names, *names]
+    if chief is not None:
+        chief.beside = len(mixture.names)
     if not lanes:
         mixture._weights = [np.append(w, np.zeros(more)) for w in mixture._weights]
     mixture.drift = np.insert(mixture.drift, -1, np.zeros(more))

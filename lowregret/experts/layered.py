@@ -68,6 +68,7 @@ class Layered(ExpertMixture):
         ]
         named = [_name(lane) for lane in self.aggregators]
         self.chief = ExpertMixture(named, MLPoly(), loss, parts=parts, compiled=compiled)
+        self.chief.beside = len(self.names)
         self._rounds: dict[int, list[int]] = {}  # pending rounds: their numbers in each lane and the chief
 
     @in_turn
@@ -236,6 +237,7 @@ class Layered(ExpertMixture):
     def _made(cls, found: Contents) -> Self:
         made = super()._made(found)
         *made.lanes, made.chief = (ExpertMixture.from_contents(found.inner(name)) for name in made._inside)
+        made.chief.beside = len(made.names)
         made._rounds = dict(zip(made.pending, found.arrays["pending.inside"].tolist(), strict=True))
         return made
 

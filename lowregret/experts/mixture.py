@@ -25,6 +25,7 @@ from lowregret.experts.certify import certificates, path_bound
 from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round, stacked
 from lowregret.experts.risk import mixture_risks
 from lowregret.experts.schema import MixtureSchema
+from lowregret.experts.shown import most_shown
 from lowregret.experts.state import NAPS, OWN, ROUNDS, Book, as_prior, behind_each
 from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.loss import Loss, Square
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 PROPER = 1e-9  # by how much probabilities may miss a sum of 1
-SHOWN = 1000  # rounds whose weights are kept for a picture, at most twice as many
 
 
 class ExpertMixture(Recorded):
@@ -88,13 +88,12 @@ class ExpertMixture(Recorded):
         self.inside = self.orderly = True  # forecasts are where the substitution wants them; outcomes came in order
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
         self.pending: dict[int, tuple[Matrix, Matrix]] = OrderedDict()  # forecasts and mixture, whose first is known
-        self.asked = 0
-        self.ahead = self.first = 0  # numbers less rounds, and the first round so numbered: see `ask`
+        self.asked = self.ahead = self.first = 0  # rounds; numbers less rounds, and the first so numbered: see `ask`
         self._round_of: dict[int, int] = {}  # of numbers that wait
         self.forecasts: Matrix = np.empty(0)
         self._weights: list[Vector] = []
         self._regrets: list[float] = []
-        self._every = 1
+        self._every, self.beside = 1, 0  # experts of a mixture of which as many rounds are kept
 
     # ---- rounds ------------------------------------------------------------------------------------------------------
 
@@ -278,7 +277,7 @@ class ExpertMixture(Recorded):
 
     @property
     def weights_over_time(self) -> tuple[NDArray[np.int64], Matrix]:
-        """Rounds, and the weights that were used in them: at most 2,000 of them, evenly spaced."""
+        """Rounds, and the weights that were used in them: at most 2,000 of them and 32 MB, evenly spaced."""
         weights = np.array(self._weights).reshape(-1, len(self.names))
         return np.arange(len(weights)) * self._every, weights
 
@@ -349,7 +348,7 @@ class ExpertMixture(Recorded):
 
     def _marks(self, rounds: int) -> int:
         """How many of the coming rounds are kept for the picture; before there are too many, every other one is."""
-        while -(-(self.asked + rounds) // self._every) > 2 * SHOWN:
+        while -(-(self.asked + rounds) // self._every) > most_shown(max(len(self.names), self.beside)):
             self._weights, self._regrets = self._weights[::2], self._regrets[::2]
             self._every *= 2
         return -(-(self.asked + rounds) // self._every) - -(-self.asked // self._every)

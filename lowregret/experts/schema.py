@@ -169,7 +169,7 @@ class BoxHedgeSchema(DrawerSchema):
         return super().own_fields() | {"eta": number(SMALL), "spread": number(0), "realised": number()}
 
     def own_arrays(self, told: Told) -> dict[str, Array]:
-        return {name: floats("sides") for name in ("low", "high", "sum")}
+        return {name: floats("sides") for name in ("low", "high", "sum")} | {"behind": floats(2, "sides")}
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         yield np.all(arrays["low"] < arrays["high"]) and arrays["low"].size, "sides that have a length"

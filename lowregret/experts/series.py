@@ -28,7 +28,7 @@ from lowregret.experts.schema_series import SeriesSchema
 from lowregret.experts.series_certify import series_certificates
 from lowregret.experts.series_file import read_series, write_series
 from lowregret.experts.series_keys import RowKeys, SeriesKeys
-from lowregret.experts.state import OWN, ROUNDS, Book, as_prior, behind_each
+from lowregret.experts.state import OWN, ROUNDS, Book, as_prior, behind_all
 from lowregret.experts.substitute import Mean
 from lowregret.experts.waiting import WaitingForecasts, places_of
 from lowregret.loss import Loss, Square
@@ -258,7 +258,7 @@ class SeriesMixture(Recorded):
     @property
     def regrets(self) -> Vector:
         """Σ(ℓ(p_t) − ℓ(x_t[k])) against each expert k, over the rows in which it had a forecast."""
-        return np.asarray(np.sum(behind_each(self.accounts), axis=0))
+        return behind_all(self.accounts)
 
     @property
     def regret(self) -> float:

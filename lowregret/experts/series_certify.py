@@ -23,12 +23,12 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import convexity
-from lowregret.compile.numerics import EPSILON
+from lowregret.compile.numerics import EPSILON, summed
 from lowregret.experts.aggregator import FixedShare
 from lowregret.experts.certify import bound_against, is_mixable
 from lowregret.experts.group_bounds import bounds_against
 from lowregret.experts.group_mixture import GroupMixture, Stage
-from lowregret.experts.state import BLUR, ROUNDS, Book, behind_each
+from lowregret.experts.state import BLUR, ROUNDS, Book, behind_all, behind_each
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -61,7 +61,7 @@ def _of_groups(m: SeriesMixture) -> Certificate:
         name, statement = "LAYERED", f"R[k] ≤ {THROUGH_LANES}"
         padded = np.hstack([np.zeros((len(played), pooled), bool), rivals])
         values = _layered(m, m.own, played, padded) + accounts.late[played]
-    worst, exact = (float(np.max(a, axis=1, where=rivals, initial=-math.inf).sum()) for a in (linear, regrets))
+    worst, exact = (summed(np.max(a, axis=1, where=rivals, initial=-math.inf)) for a in (linear, regrets))
     per = PER[m.keys.weighing]
     statement = f"Σ over {m.keys.weighing.replace('shrunk', 'series')}: {statement}" if per else statement
     whom = {"of": f"weights{per}"} | _slept(rivals | (awake == 0))
@@ -86,7 +86,7 @@ def _through_pool(m: SeriesMixture) -> Certificate:
     else:
         k = _best(m.pool.lanes[0].standings.regret, rivals)
         bound += float(_bounds(m, m.pool.lanes[0], one, k)[0]) if rivals.any() else math.inf
-    linear, regrets = (a.sum(0) for a in (accounts.linear + accounts.drift, behind_each(accounts)))
+    linear, regrets = (accounts.linear + accounts.drift).sum(0), behind_all(accounts)
     worst, exact = (float(np.max(a, where=rivals[0], initial=-math.inf)) for a in (linear, regrets))
     statement = "R[k] ≤ Σ over series of what it owes to the pooled mixture + what that owes to k, one for all series"
     whom = {"of": "weights for all series"} | _slept(rivals | np.all(accounts.awake == 0, axis=0))

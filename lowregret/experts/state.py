@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.compile.numerics import sum_error
+from lowregret.compile.numerics import sum_error, summed
 from lowregret.errors import DataError
 from lowregret.types import Vector
 
@@ -80,6 +80,12 @@ def behind(s: Book, i: int) -> float:
 def behind_each(s: Any) -> Vector:
     """`behind` of all experts, of a book or of the accounts of groups."""
     return np.asarray(s.owed - s.losses + s.crumbs)
+
+
+def behind_all(s: Any) -> Vector:
+    """`behind` of all experts in all groups together, however large it is in single groups."""
+    terms = np.concatenate([s.owed, -s.losses, s.crumbs])
+    return np.array([summed(terms[:, k]) for k in range(terms.shape[1])])
 
 
 def as_prior(prior: Any, n: int) -> Vector:

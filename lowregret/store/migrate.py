@@ -186,15 +186,29 @@ def from_8(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
     """Format 9: mixtures of experts know what rounding took from their regret, and sets of quantiles what pooling gave.
 
     Of rounds from before nothing is known of the one, and the other is the difference of two sums. Series know whether
-    their dates say an offset from UTC, which is not known of those from before.
+    their dates say an offset from UTC, which is not known of those from before. Boxes know their regret to either end
+    of each side, of which those from before know the sum.
     """
     if kind == "series-experts":
         description["zoned"] = None
+    if kind == "box-hedge":
+        _with_ends(description, arrays)
     for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
         arrays[name.removesuffix("owed") + "crumbs"] = np.zeros(np.shape(arrays[name]))
     if kind == "quantiles":
         _with_gains(description, arrays)
     return description, arrays
+
+
+def _with_ends(description: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Give a box the regret to the ends of its sides, all of it in the first: no more than their sum matters."""
+    low, high, total = (arrays.get(name, np.empty(0)) for name in ("low", "high", "sum"))
+    loss, numbers = description.get("loss"), all(array.dtype.kind == "f" for array in (low, high, total))
+    if numbers and low.shape == high.shape == total.shape == (low.size,) != (0,) and isinstance(loss, float):
+        with np.errstate(all="ignore"):  # else the schema will say what is wrong
+            behind = np.stack([np.zeros(low.size), -total * (high - low)])
+            behind[:, 0] += loss - total @ low
+            arrays["behind"] = behind
 
 
 def _with_gains(description: dict[str, Any], arrays: dict[str, Any]) -> None:

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import lowregret
-from lowregret.experts import AdaHedge, ExpertMixture, Layered, Quantiles, SeriesMixture, Specialists
+from lowregret.errors import DataError
+from lowregret.experts import AdaHedge, BoxHedge, ExpertMixture, Layered, Quantiles, SeriesMixture, Specialists
 from lowregret.loss import Absolute, Cost
+from lowregret.store.migrate import from_8
 
 COMMON = 2.0**45  # beside which sums of a hundred losses keep two digits behind the point
 ROUNDS, EXPERTS = 100, 3
@@ -61,6 +63,39 @@ def test_a_regret_is_exact_beside_large_common_losses(kind: str, tmp_path: Path)
     if kind in ("one", "series"):
         mixture.save(tmp_path / "a.lr")
         assert lowregret.load(tmp_path / "a.lr").regret == mixture.regret
+
+
+def test_a_regret_to_one_expert_for_all_series_is_exact_beside_those_of_single_series() -> None:
+    """Of two series an expert wins one by 2⁵⁵ and loses the other by as much, but for the thirds of later rounds."""
+    big, few = 2.0**55, 5
+    table = {
+        "unique_id": ["a", "b"] * (few + 1),
+        "ds": np.repeat(np.arange(few + 1), 2),
+        "y": np.zeros(2 * (few + 1)),
+        "m": np.append([0.0, 2 * big], np.full(2 * few, 1 / 3)),
+        "n": np.append([2 * big, 0.0], np.full(2 * few, 2 / 3)),
+    }
+    mixture = SeriesMixture(["m", "n"], Absolute(), weights="series", compiled=False).learn(table)
+    mixture.deliver()
+    p = sum((Fraction(abs(v)) for v in mixture.forecasts.tolist()), Fraction())
+    exactly = [float(p - sum(map(Fraction, np.array(table[name]).tolist()), Fraction())) for name in ("m", "n")]
+    assert mixture.regrets == pytest.approx(exactly, rel=1e-12)
+
+
+def test_a_box_far_from_0_hides_no_regret(tmp_path: Path) -> None:
+    """Losses of 10¹⁶ are even: their difference from the best was 2, of files as of runs."""
+    far, near = (BoxHedge([low], [low + 4.0], 0.1).learn([[1.0], [-1.0], [1.0]]) for low in (1e16, 0.0))
+    assert far.regret == pytest.approx(near.regret, rel=1e-14) == pytest.approx(2.1329791268789453)
+    c = far.certificate
+    assert c.bound == pytest.approx(near.certificate.bound, rel=1e-14)
+    assert 0 < c.rounding < 1e-10
+    far.save(tmp_path / "far.lr")
+    assert lowregret.load(tmp_path / "far.lr").regret == far.regret
+    old = {"loss": near.loss}, {"low": near.low, "high": near.high, "sum": near.sum}
+    assert from_8("box-hedge", *old)[1]["behind"].max(0).sum() == pytest.approx(near.regret, rel=1e-14)
+    with pytest.raises(DataError, match="too large"):
+        near.learn([[1e300]])
+    assert near.rounds == 3
 
 
 @pytest.mark.parametrize("told", [False, True])
