@@ -9,17 +9,29 @@ order. Each time the loss falls, or rises, and that is put down to the feature t
 over rows (x, y), other rows z and orders, f the model that `predict` uses. These are the Shapley values of the fall of
 the loss (Covert, Lundberg & Lee, NeurIPS 2020): features that tell only together share what they tell, a feature that
 the model does not use has exactly 0, and nothing is asked of the model but scores.
+
+A row counts twice, by its own losses and by the features that it lends. With d_i(z) the gain of row i from the features
+of z, θ the mean gain, and u_k the share of row k in both, the standard error is √Σ_k e_k²/(1 − 2u_k + Σu²) with
+
+    e_k = w_k(d_k − θ) + Σ_{i : z_i = k} w_i(d_i(k) − θ)
+
+whose square is right on average for means of independent numbers, whatever their weights. It is itself uncertain where
+rows are few, or some outweigh the others: shares are told if Student's t, with as many degrees of freedom as the
+weights leave, is as unlikely as two standard errors of a normal distribution, and never of less than the worth of three
+rows, 1/Σu² < 3: two rows have one pair, of which nobody knows how it varies.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lowregret.compile.numerics import EPSILON, TOLERANCE
 from lowregret.compile.random import hash_number, key_of
 from lowregret.rows import Sparse
 from lowregret.types import Vector
@@ -31,7 +43,9 @@ SCORED = 1 << 14  # rows that are scored at most, once there are enough
 TURNS = 8  # in which rows get other partners and orders
 ENOUGH = 64  # rows that are looked at whatever it costs
 ENTRIES = 1 << 18  # of rows that are scored at a time
-SURE = 2.0  # standard errors by which the loss must fall before shares are told
+SURE = 0.977249868051821  # Φ(2): the chance that the loss does not seem to fall by so much, if it does not
+FEWEST = 3  # rows of equal weight
+SLIGHT = 1e-30  # least squared share of the other rows
 
 Names: TypeAlias = Sequence[str] | Mapping[int, str] | None  # of columns; those of one name come back together
 Losses: TypeAlias = Callable[[Sparse, Any], Vector]  # of rows that were made of others, and of which
@@ -48,6 +62,7 @@ class Importance:
     loss: float  # mean loss of the kept model on the rows
     without: float  # with the features of other rows in place of their own
     error: float  # standard error of the difference
+    sure: float  # standard errors by which the loss must fall before shares are told: 2 if there are many rows
     rows: int
     frozen: int | None  # rounds after which the model was frozen that was tried on rows after them; None: on given ones
 
@@ -59,7 +74,7 @@ class Importance:
     @property
     def tells(self) -> bool:
         """Whether the loss falls by more than chance explains."""
-        return self.total > SURE * self.error
+        return self.total > self.sure * self.error
 
     @property
     def shares(self) -> Vector:
@@ -102,46 +117,89 @@ def name_in(names: Names, column: int) -> str:
 def importance_of(x: Sparse, w: Vector, losses: Losses, names: Names, seed: int, frozen: int | None) -> Importance:
     """The importance of features on rows of these weights, which have no zeros: O(rows · entries) rows are scored."""
     players = Players(np.unique(x.indices), names)
-    told, each = _walked(x, w / w.max(), losses, players, seed)  # whose sums neither overflow nor vanish
-    many, means = len(players.names), each @ told
-    errors = np.sqrt(np.square(each) @ np.square(told - means))
+    walked = _walked(x, w / w.max(), losses, players, seed)  # whose sums neither overflow nor vanish
+    many, (means, errors) = len(players.names), walked.settled()
+    loss, without = float(means[many + 1]), float(means[many])
     best = np.argsort(-means[:many], kind="stable")
     return Importance(
         features=players.features[best],
         names=tuple(players.names[k] for k in best.tolist()),
         gains=means[best],
         errors=errors[best],
-        loss=float(means[many + 1]),
-        without=float(means[many]),
-        error=float(errors[-1]),
-        rows=len(told),
+        loss=loss,
+        without=without,
+        error=max(float(errors[-1]), len(w) * EPSILON * (abs(loss) + abs(without))),
+        sure=_asked(walked.shares),
+        rows=walked.rows,
         frozen=frozen,
     )
 
 
-def _walked(x: Sparse, w: Vector, losses: Losses, players: Players, seed: int) -> tuple[Vector, Vector]:
-    """For each row that was looked at: its gains, its losses with another's features and its own, their difference.
+class Walked(NamedTuple):
+    """The gains of rows, their losses with another's features and with their own, and the fall, a column each."""
 
-    Also what share of the weight it has.
+    own: Any  # of each row, times its share of the weight
+    lent: Any  # of those rows that had its features, likewise
+    weights: Vector  # the share of each row in the weight of all
+    masses: Vector  # and of those that had its features
+    rows: int  # that were looked at
+
+    @property
+    def shares(self) -> Vector:
+        """The share of each row in the means, by its losses and by its features."""
+        return (self.weights + self.masses) / 2
+
+    def settled(self) -> tuple[Vector, Vector]:
+        """The mean of each column, and its standard error."""
+        means, u = self.own.sum(axis=0), self.shares
+        each = self.own + self.lent - np.outer(self.weights + self.masses, means)
+        return means, np.sqrt((np.square(each) / _spread(u)[:, None]).sum(axis=0))
+
+
+def _spread(u: Vector) -> Vector:
+    """1 − 2u_k + Σu² = (1 − u_k)² + Σ_{j≠k} u_j²: the mean square of a number less the mean, if that is u_k of it."""
+    return np.maximum(np.square(1 - u) + (np.square(u).sum() - np.square(u)), SLIGHT)
+
+
+def _asked(u: Vector) -> float:
+    """The quantile of Student's t that is as unlikely as 2 standard errors, by the shares of rows in a mean.
+
+    Its degrees of freedom are Satterthwaite's, (tr A)²/tr A² of the quadratic form A that the squared error is: n − 1
+    for equal shares. Infinite if the rows are not worth `FEWEST` of equal shares.
     """
-    key, walks, n, spent = key_of(seed), Walks(x, players), x.shape[0], 0
-    gains, ends, counted = np.zeros((n, len(players.names))), np.zeros((n, 2)), np.zeros(n)
+    from scipy.special import stdtrit
+
+    c, s = np.square(u) / _spread(u), float(np.square(u).sum())
+    zeroth, first, second = (float(c @ u**k) for k in range(3))
+    squared = (
+        2 * (zeroth * second + first**2) + s * zeroth * (s * zeroth - 4 * first) + float(c**2 @ (1 + 2 * s - 4 * u))
+    )
+    return float(stdtrit(s**2 / squared, SURE)) if FEWEST * s < 1 + TOLERANCE else math.inf
+
+
+def _walked(x: Sparse, w: Vector, losses: Losses, players: Players, seed: int) -> Walked:
+    """Rows on their ways, in as many turns as can be paid for."""
+    key, walks, n, spent, turns = key_of(seed), Walks(x, players), x.shape[0], 0, 0
+    many = len(players.names)
+    own, lent, counted, masses = np.zeros((n, many + 3)), np.zeros((n, many + 3)), np.zeros(n), np.zeros(n)
     for turn in range(TURNS):
         if turn and spent * (turn + 1) > SCORED * turn:
             break
-        order, done = np.argsort(_hash(key, turn, np.arange(n)), kind="stable"), 0
+        order, done, turns = np.argsort(_hash(key, turn, np.arange(n)), kind="stable"), 0, turn + 1
         for piece in walks.pieces(order, _partners(order, w), _hash(key, turn, n)):
             values = losses(piece.rows, piece.owners)
-            fall = values[piece.steps - 1] - values[piece.steps]
-            np.add.at(gains, (piece.owners[piece.steps], piece.players), fall)
-            ends[piece.walkers] += np.column_stack([values[piece.first], values[piece.last]])
+            told = piece.told(values, many)
+            np.add.at(own, piece.walkers, told * w[piece.walkers, None])
+            np.add.at(lent, piece.lenders, told * w[piece.walkers, None])
+            np.add.at(masses, piece.lenders, w[piece.walkers])
             counted[piece.walkers] += 1
             done, spent = done + piece.walkers.size, spent + len(values)
             if not turn and done >= ENOUGH and spent > SCORED:
                 break
-    seen = counted > 0
-    gains, ends = (found[seen] / counted[seen, None] for found in (gains, ends))
-    return np.column_stack([gains, ends, ends[:, 0] - ends[:, 1]]), w[seen] / w[seen].sum()
+    seen = np.where(counted > 0, w, 0.0)
+    total = seen.sum()
+    scale = turns * total
+    return Walked(own / scale, lent / scale, seen / total, masses / scale, int(np.count_nonzero(counted)))
 
 
 @dataclass(frozen=True)
@@ -153,8 +211,18 @@ class Stretch:
     steps: Any  # which of them are steps
     players: Any  # whose features came back
     walkers: Any  # the sample's rows that are on their way
+    lenders: Any  # those whose features each of them begins with
     first: Any  # where each of them begins
     last: Any  # and ends
+
+    def told(self, values: Vector, many: int) -> Any:
+        """Of each walker: the gains of so many players, its first and its last loss and their difference."""
+        told = np.zeros((self.walkers.size, many + 3))
+        whose = np.repeat(np.arange(self.walkers.size), self.last - self.first)
+        told[whose, self.players] = values[self.steps - 1] - values[self.steps]
+        told[:, many], told[:, many + 1] = values[self.first], values[self.last]
+        told[:, many + 2] = told[:, many] - told[:, many + 1]
+        return told
 
 
 class Walks:
@@ -169,7 +237,7 @@ class Walks:
         entries = 0
         for i, j in zip(order.tolist(), partners.tolist(), strict=True):
             way = self._way(i, j, key)
-            ways.append((i, *way))
+            ways.append((i, j, *way))
             entries += way[1].size
             if entries >= ENTRIES:
                 yield self._piece(ways)
@@ -196,16 +264,17 @@ class Walks:
         return self.x.indices[begin:end], self.x.data[begin:end]
 
     def _piece(self, ways: list[Any]) -> Stretch:
-        sizes = np.array([len(values) for _, _, values, _ in ways])
-        walkers, last = np.array([way[0] for way in ways]), np.cumsum(sizes) - 1
-        counts = np.concatenate([np.count_nonzero(values, axis=1) for _, _, values, _ in ways])
-        indices = np.concatenate([np.broadcast_to(way[1], way[2].shape)[way[2] != 0] for way in ways])
-        data = np.concatenate([values[values != 0] for _, _, values, _ in ways])
+        sizes = np.array([len(values) for *_, values, _ in ways])
+        walkers, lenders = (np.array([way[k] for way in ways]) for k in range(2))
+        last = np.cumsum(sizes) - 1
+        counts = np.concatenate([np.count_nonzero(values, axis=1) for *_, values, _ in ways])
+        indices = np.concatenate([np.broadcast_to(way[2], way[3].shape)[way[3] != 0] for way in ways])
+        data = np.concatenate([values[values != 0] for *_, values, _ in ways])
         rows = Sparse(np.append(0, np.cumsum(counts)), indices.astype(np.uint32), data, self.x.columns)
         first = last - sizes + 1
         steps = np.setdiff1d(np.arange(sizes.sum()), first, assume_unique=True)
         players = np.concatenate([who for *_, who in ways])
-        return Stretch(rows, np.repeat(walkers, sizes), steps, players, walkers, first, last)
+        return Stretch(rows, np.repeat(walkers, sizes), steps, players, walkers, lenders, first, last)
 
 
 def _hash(key: Any, *numbers: Any) -> Any:

@@ -14,11 +14,11 @@ from lowregret import zoo
 from lowregret.errors import DataError, StoreError
 from lowregret.features import Products
 from lowregret.loss import Hinge, Logistic, Softmax, Square
-from lowregret.rows import Dense
+from lowregret.rows import Dense, Sparse
 from lowregret.run import importance as shared
 from lowregret.run.begin import begin
-from lowregret.run.importance import Importance
-from lowregret.run.reserve import ROOM, Reserve, chosen, level_of
+from lowregret.run.importance import Importance, importance_of
+from lowregret.run.reserve import ROOM, Reserve, chosen, compressed, level_of
 from lowregret.show.meaning import plot_dependence
 from lowregret.show.text import tell_importance
 from lowregret.train import train
@@ -150,6 +150,38 @@ def test_columns_of_one_name_count_as_one(runs: dict[str, Any]) -> None:
     assert found.to_json()["pair"] == pytest.approx(1.0, abs=0.1)
     assert len(found.names) == 4
     assert run.importance(names={0: "first"}).to_json().keys() == {"first", "1", "2", "3", "4"}
+
+
+@pytest.mark.parametrize(
+    ("weights", "most"), [([1.0] * 2, 0), ([1.0] * 4, 4), ([1.0, 1.0, 1e-9], 0), ([1.0, 1.0, 1.0, 1e6], 0)]
+)
+def test_few_rows_tell_no_more_than_chance_does(weights: list[float], most: int) -> None:
+    """Of 60 models without meaning up to 30 had shares: two rows have one pair, and the heaviest lends to others."""
+    rng, told = np.random.default_rng(8), 0
+    for seed in range(60):
+        x, y = rng.normal(size=(len(weights), 1)), rng.choice([-1.0, 1.0], len(weights))
+
+        def losses(rows: Sparse, owners: Any, y: Any = y) -> Any:
+            return np.logaddexp(0, -y[owners] * rows.data)
+
+        rows = compressed(Dense(x), np.arange(len(x)))
+        told += importance_of(rows, np.array(weights), losses, None, seed, None).tells
+    assert told <= most  # 2.3 % of 60, and what is likely beside that
+
+
+def test_standard_errors_are_as_large_as_totals_vary() -> None:
+    """Rows also count by the features they lend: where labels have the mean 5, whose these are matters most."""
+    rng, totals, squares = np.random.default_rng(9), [], []
+    for seed in range(40):
+        x, y, w = rng.normal(size=(12, 1)), 5 + rng.normal(size=12), np.where(np.arange(12) < 2, 2.0, 1.0)
+
+        def losses(rows: Sparse, owners: Any, y: Any = y) -> Any:
+            return np.square(y[owners] - rows.data)
+
+        found = importance_of(compressed(Dense(x), np.arange(12)), w, losses, None, seed, None)
+        totals.append(found.total)
+        squares.append(found.error**2)
+    assert 0.6 < np.std(totals) / np.sqrt(np.mean(squares)) < 1.3
 
 
 # ---- by any way ------------------------------------------------------------------------------------------------------
