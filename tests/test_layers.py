@@ -39,6 +39,7 @@ HEAVY = {
         "stream.arrow",
         "stream.arrow_rows",
         "stream.leaves",
+        "stream.record_batches",
         "stream.unpack",
         "stream.fields",
         "cli.work.warm",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,8 +19,8 @@ from numpy.typing import NDArray
 
 from lowregret.compile.kernel import kernel
 from lowregret.rows import Sparse
-from lowregret.stream.arrow import arrow_errors, pyarrow
-from lowregret.stream.batch import Batch, has_arrow_stream
+from lowregret.stream.arrow import arrow_errors
+from lowregret.stream.batch import Batch
 from lowregret.stream.buffers import (
     DONE,
     ENTRY,
@@ -42,12 +41,11 @@ from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.names import POSITIVE, Met
 from lowregret.stream.notice import Notices
-from lowregret.stream.source import STDIN
+from lowregret.stream.record_batches import ROWS, is_file, name_of, record_batches
 from lowregret.stream.unpack import pieces
 
 FIELDS = 1 << 19  # at a time, so that they stay near the processor
 MOST_FIELDS = 1 << 24  # at a time, once lists are taken apart and encodings undone
-ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -66,14 +64,14 @@ class TableStream:
 
     @property
     def size(self) -> int:
-        return sum(os.path.getsize(table) for table in self.tables if _is_file(table))
+        return sum(os.path.getsize(table) for table in self.tables if is_file(table))
 
     def batches(self) -> Iterator[Batch]:
         before, met = 0, Met()
         for table in self.tables:
-            name = _name(table)
+            name = name_of(table)
             converter = _Converter(self.form, name, self.skip, met, self.notices)
-            size = os.path.getsize(table) if _is_file(table) else 0
+            size = os.path.getsize(table) if is_file(table) else 0
             for rows, done in record_batches(table, name, self.threads != 1):
                 for batch in _converted(converter, rows):
                     batch.position = before + round(done * size)
@@ -86,63 +84,6 @@ class TableStream:
 def _converted(converter: _Converter, rows: Any) -> Iterator[Batch]:
     with arrow_errors(converter.name):
         yield from converter.batches(rows)
-
-
-# ---- where record batches come from ---------------------------------------------------------------------------------
-
-
-def _is_file(table: Any) -> bool:
-    return isinstance(table, (str, os.PathLike)) and os.path.isfile(table)
-
-
-def _name(table: Any) -> str:
-    if has_arrow_stream(table):
-        return type(table).__name__
-    return "standard input" if table == STDIN else os.fspath(table)
-
-
-def record_batches(table: Any, name: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
-    """Record batches of a table, and which part of it is read then. Its errors become ours."""
-    pa = pyarrow()
-    opened = _from_object if has_arrow_stream(table) else _from_file
-    with arrow_errors(name):
-        for batch, part in opened(pa, table, use_threads):
-            batch.validate(full=True)  # offsets and codes of a file are anybody's, and nothing checks them later
-            yield batch, part
-
-
-def _from_object(pa: Any, table: Any, use_threads: bool) -> Iterator[tuple[Any, float]]:
-    for batch in pa.RecordBatchReader.from_stream(table):
-        yield batch, 0.0
-
-
-def _from_file(pa: Any, path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
-    if path == STDIN:
-        with pa.ipc.open_stream(pa.PythonFile(sys.stdin.buffer, "r")) as reader:
-            yield from ((batch, 0.0) for batch in reader)
-        return
-    with open(path, "rb") as file:
-        start = file.read(6)
-    if start.startswith(b"PAR1"):
-        yield from _from_parquet(path, use_threads)
-    elif start == b"ARROW1":
-        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:  # a memory map ends with the file
-            for k in range(reader.num_record_batches):
-                yield reader.get_batch(k), (k + 1) / reader.num_record_batches
-    else:
-        with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
-            size = max(file.size(), 1)
-            yield from ((batch, file.tell() / size) for batch in reader)
-
-
-def _from_parquet(path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(path) as file:
-        done, rows = 0, max(file.metadata.num_rows, 1)
-        for batch in file.iter_batches(ROWS, use_threads=use_threads):
-            done += batch.num_rows
-            yield batch, done / rows
 
 
 # ---- record batches into rows ---------------------------------------------------------------------------------------

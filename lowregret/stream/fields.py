@@ -166,7 +166,7 @@ def lags_of(chosen: Columns, found: list[Leaf], labels: Vector, faults: Faults) 
         faults.note(np.flatnonzero(~(np.abs(times) <= MOST)), NO_MOMENT, by_kind[TIME])
     leaf = by_kind[LAG]
     read, dated = _moments(leaf, labels.size)
-    lags = np.where(dated, read - times if chosen.timed else np.nan, read)
+    lags = np.subtract(read, times, out=read.copy(), where=dated) if chosen.timed else np.where(dated, np.nan, read)
     given = np.zeros(labels.size, bool)
     given[leaf.rows_where(leaf.present())] = True
     faults.note(np.flatnonzero(dated & (lags < 0)), EARLY, leaf)

@@ -11,12 +11,13 @@ from typing import Any
 
 from lowregret.errors import DataError, PartError
 from lowregret.rows import Sparse
-from lowregret.stream.arrow_rows import TableStream, record_batches
+from lowregret.stream.arrow_rows import TableStream
 from lowregret.stream.batch import Batch, has_arrow_stream, raise_faults
 from lowregret.stream.columns import BITS
 from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.leaves import leaves
 from lowregret.stream.notice import Notices
+from lowregret.stream.record_batches import record_batches
 from lowregret.types import Vector
 
 Names = str | Sequence[str]

@@ -121,10 +121,16 @@ class Leaf:
 
     def shown(self, row: int) -> str:
         """The value of this row as text, cut to a line."""
+        from pyarrow import types
+
         at = row if self.rows is ALL else int(np.searchsorted(self.rows, row))
         inside = at < len(self.array) and (self.rows is ALL or self.rows[at] == row)
-        value = self.array[at].as_py() if inside else None
-        return "nothing" if value is None else repr(value)[:60]
+        held = self.array.slice(at, 1)
+        if not inside or not held[0].is_valid:
+            return "nothing"
+        if not (self.is_number or is_text(self.array.type)) or types.is_duration(self.array.type):
+            held = _as_text(held)  # Python has no dates as late, and no times as fine, as Arrow
+        return repr(held[0].as_py())[:60]
 
 
 def cells(array: Any) -> Any:

@@ -115,8 +115,9 @@ def _choose(table: Table, wanted: Collection[str] | None) -> Table:
 
 def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
     from lowregret.stream.arrow import arrow_errors
-    from lowregret.stream.arrow_rows import record_batches
     from lowregret.stream.leaves import cells
+    from lowregret.stream.record_batches import record_batches
+    from lowregret.stream.unpack import value_kind
 
     parts: dict[str, list[Any]] = {}
     odd: dict[str, str] = {}
@@ -130,7 +131,7 @@ def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
                 raise DataError(f"{path} has too many rows to be in memory at once: {batch.num_rows:,} in a batch")
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 found = cells(column) if wanted is None or name in wanted else np.empty(0)
-                kinds[name] = str(column.type)
+                kinds[name] = str(value_kind(column.type))
                 if found is None:
                     odd[name] = str(column.type)
                 parts.setdefault(name, []).append(np.full(len(column), None) if found is None else found)

@@ -44,7 +44,7 @@ def _sizes(array: Any) -> Any:
     if isinstance(array, pa.ExtensionArray):
         return _sizes(array.storage)
     if is_encoded(kind):
-        return 1.0 if is_text(kind.value_type) else _sizes_encoded(array)
+        return _sizes_encoded(array)
     if pa.types.is_struct(kind):
         return 1.0 + sum(_sizes(array.field(k)) for k in range(kind.num_fields))
     if is_list(kind):
@@ -111,6 +111,8 @@ def _with_dictionary(array: Any) -> Any:
     import pyarrow as pa
 
     runs = pa.types.is_run_end_encoded(array.type)
+    if not runs and len(array.dictionary) > len(array):
+        array = _with_used(array)
     texts = plain(array.values if runs else array.dictionary)
     if not runs and not texts.null_count and texts.type == array.type.value_type:
         return array
@@ -121,6 +123,15 @@ def _with_dictionary(array: Any) -> Any:
         width = texts.type.byte_width if pa.types.is_fixed_size_binary(texts.type) else 0
         texts = texts.fill_null(pa.scalar(bytes(width), pa.binary(width or -1)).cast(texts.type))
     return pa.DictionaryArray.from_arrays(which, texts)
+
+
+def _with_used(array: Any) -> Any:
+    """An array whose dictionary has no entries but those used, and the first if null is its code."""
+    import pyarrow as pa
+
+    used, which = np.unique(codes(array), return_inverse=True)
+    mask = np.asarray(array.indices.is_null())
+    return pa.DictionaryArray.from_arrays(pa.array(which, mask=mask), array.dictionary.take(pa.array(used)))
 
 
 def codes(array: Any) -> NDArray[np.int64]:

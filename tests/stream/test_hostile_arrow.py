@@ -73,6 +73,22 @@ def test_times_beyond_a_day_are_refused(unit: str, value: int, tmp_path: Path) -
         read_table(str(tmp_path / "f.parquet"))
 
 
+def test_times_beyond_those_of_python_are_shown() -> None:
+    for kind in (pa.timestamp("ns"), pa.timestamp("ns", "Etc/GMT+9"), pa.duration("s")):
+        assert Leaf("x", raw(kind, 2**63 - 1)).shown(0)[:3] in ("'22", "'92")
+    assert Leaf("x", raw(pa.time64("ns"), 1)).shown(0) == "'00:00:00.000000001'"
+    assert Leaf("x", pa.nulls(1, pa.timestamp("ns"))).shown(0) == "nothing"
+
+
+@pytest.mark.filterwarnings("error")
+def test_lags_and_times_without_bounds_are_refused() -> None:
+    far = [math.inf, -math.inf, 1e308, -1e308]
+    found = pa.table({"y": np.ones(16), "lag": far * 4, "time": np.repeat(far, 4)})
+    form = TableFormat(target="y", delay_column="lag", time_column="time")
+    [batch] = TableStream((found,), form, skip=True).batches()
+    assert (len(batch), len(batch.faults)) == (0, 16)
+
+
 def test_bytes_behind_the_offsets_are_not_looked_at() -> None:
     buffers = [None, pa.py_buffer(np.arange(ROWS + 1, dtype=np.int32).tobytes() + b"odd"), pa.py_buffer(b"u" * ROWS)]
     leaf = Leaf("x", pa.Array.from_buffers(pa.string(), ROWS, buffers).slice(3))

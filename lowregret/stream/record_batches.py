@@ -1,0 +1,126 @@
+"""Where record batches come from: Parquet and Arrow files, pipes, and objects that hand over Arrow data.
+
+Tables may state more rows, and rows more values, than their bytes can be worth: constants and nothing take no room in
+them. So how many rows there are, and how many are unpacked at once, is bounded by what they take. Needs pyarrow.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, BinaryIO
+
+from lowregret.errors import DataError
+from lowregret.stream.arrow import arrow_errors, pyarrow
+from lowregret.stream.batch import has_arrow_stream
+from lowregret.stream.leaves import MOST_ELEMENTS
+from lowregret.stream.source import STDIN, is_pipe
+
+ROWS = 1 << 16  # of a Parquet file at a time
+FREE_ROWS = 1 << 24  # that a table may have whatever its size
+PER_BYTE = 1 << 13  # rows of a Parquet file beyond those
+ROOM = 1 << 28  # bytes that the values of a Parquet file take at a time, unpacked
+_NUMBER, _CODE = 8, 4  # bytes of a number, and of one that stands for a text
+_TEXTS = ("STRING", "NONE", "ENUM", "JSON", "BSON")
+
+
+def is_file(table: Any) -> bool:
+    """Whether a table is the name of a regular file."""
+    return isinstance(table, (str, os.PathLike)) and os.path.isfile(table)
+
+
+def name_of(table: Any) -> str:
+    """The name of a table in messages."""
+    if has_arrow_stream(table):
+        return type(table).__name__
+    return "standard input" if table == STDIN else os.fspath(table)
+
+
+def record_batches(table: Any, name: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
+    """Record batches of a table, and which part of it is read then. Its errors become ours."""
+    pa = pyarrow()
+    opened = _from_object if has_arrow_stream(table) else _from_file
+    rows = size = 0
+    with arrow_errors(name):
+        for batch, part in opened(pa, table, use_threads):
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            _require_few_rows(rows, FREE_ROWS + 8 * size, name)  # a truth value takes a bit
+            batch.validate(full=True)  # offsets and codes of a file are anybody's, and nothing checks them later
+            yield batch, part
+
+
+def _require_few_rows(rows: int, most: int, name: str) -> None:
+    """Refuse more rows than there are bytes for."""
+    if rows > most:
+        raise DataError(f"{name} states {rows:,} rows, but holds nothing for most of them: is it damaged?")
+
+
+def _from_object(pa: Any, table: Any, use_threads: bool) -> Iterator[tuple[Any, float]]:
+    for batch in pa.RecordBatchReader.from_stream(table):
+        yield batch, 0.0
+
+
+def _from_file(pa: Any, path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
+    if path == STDIN:
+        yield from _from_pipe(pa, sys.stdin.buffer)
+        return
+    with open(path, "rb") as file:
+        if is_pipe(path):
+            yield from _from_pipe(pa, file)
+            return
+        start = file.read(6)
+    if start.startswith(b"PAR1"):
+        yield from _from_parquet(path, use_threads)
+    elif start == b"ARROW1":
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:  # a memory map ends with the file
+            for k in range(reader.num_record_batches):
+                yield reader.get_batch(k), (k + 1) / reader.num_record_batches
+    else:
+        with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
+            size = max(file.size(), 1)
+            yield from ((batch, file.tell() / size) for batch in reader)
+
+
+def _from_pipe(pa: Any, file: BinaryIO) -> Iterator[tuple[Any, float]]:
+    """Record batches of Arrow's streams, the one kind of table that is written from its beginning to its end."""
+    with pa.ipc.open_stream(pa.PythonFile(file, "r")) as reader:
+        yield from ((batch, 0.0) for batch in reader)
+
+
+# ---- Parquet --------------------------------------------------------------------------------------------------------
+
+
+def _from_parquet(path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        found, texts = file.metadata, _text_columns(file.schema)
+    _require_few_rows(found.num_rows, FREE_ROWS + PER_BYTE * os.path.getsize(path), path)
+    with parquet.ParquetFile(path, metadata=found, read_dictionary=texts) as file:
+        done, rows = 0, max(found.num_rows, 1)
+        for most, groups in groupby(range(found.num_row_groups), lambda k: _rows_at_once(found.row_group(k), file)):
+            for batch in file.iter_batches(most, row_groups=list(groups), use_threads=use_threads):
+                done += batch.num_rows
+                yield batch, done / rows
+
+
+def _text_columns(schema: Any) -> list[str]:
+    """The columns of texts, to be read with their dictionaries: a long text that all rows have is one, then."""
+    columns = [schema.column(k) for k in range(len(schema))]
+    return [c.path for c in columns if c.physical_type == "BYTE_ARRAY" and c.logical_type.type in _TEXTS]
+
+
+def _rows_at_once(group: Any, file: Any) -> int:
+    """How many rows of a row group take at most `ROOM` unpacked, however its values are spread over lists."""
+    flat = lists = whole = 0
+    for k in range(group.num_columns):
+        column, values = file.schema.column(k), group.column(k).num_values
+        width = _CODE if column.physical_type == "BYTE_ARRAY" else max(_NUMBER, column.length)
+        whole += width * values
+        if column.max_repetition_level:
+            lists += width * min(values, MOST_ELEMENTS)
+        else:
+            flat += width
+    return ROWS if whole <= ROOM else min(ROWS, max(1, ROOM // max(flat + lists, 1)))
