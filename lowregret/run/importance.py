@@ -216,7 +216,7 @@ class Stretch:
     last: Any  # and ends
 
     def told(self, values: Vector, many: int) -> Any:
-        """Of each walker: the gains of so many players, its first and its last loss and their difference."""
+        """The gains of this many players by each walker, its first and its last loss and their difference."""
         told = np.zeros((self.walkers.size, many + 3))
         whose = np.repeat(np.arange(self.walkers.size), self.last - self.first)
         told[whose, self.players] = values[self.steps - 1] - values[self.steps]
