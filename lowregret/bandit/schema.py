@@ -4,32 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
-from lowregret.bandit.exp3 import Exponential
+from lowregret.bandit.exp3 import HIGHEST, Exponential
 from lowregret.bandit.state import (
     BANDIT_COUNT_NAMES,
     BANDIT_COUNTS,
     BANDIT_SUM_NAMES,
     BANDIT_SUMS,
+    BASE,
+    BLUR,
     CHOICES,
+    CLAMPED,
+    COST,
     COSTS,
     LARGEST,
     LATE,
+    LEAST,
+    LEVEL,
+    LOCAL,
+    LOGGED,
+    SHIFT,
+    SMALLEST,
 )
-from lowregret.bandit.stochastic import Thompson
+from lowregret.bandit.stochastic import Greedy
 from lowregret.bandit.tree import build_tree
+from lowregret.bandit.tsallis import TsallisInf
 from lowregret.certificate.trace import next_mark
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
-from lowregret.learner.schema import ledger_demands, ledger_slots, state_arrays
+from lowregret.learner.schema import ledger_slots, state_arrays, state_demands
 from lowregret.loss import Cost
 from lowregret.rule import Rule
 from lowregret.run.schema_rounds import SMALL, WORDS, Demands, RecordedSchema
-from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, floats, number, part, whole, wholes
+from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, extended, floats, number, part, whole, wholes
 
+LOOSE = 1e-6  # of weights and their sums, which are rounded
 NUMBERS = 2**53  # of choices, at most
 CHANCE = wholes(2, high=WORDS, kind="uint64")  # the state of a generator
 
@@ -56,13 +69,13 @@ class ChooserSchema(RecordedSchema):
             "weights": floats("weights", low=0),
             "shown": wholes("estimates"),
             "seen": wholes("estimates"),
-            "sums": floats(BANDIT_SUMS),
+            "sums": extended(BANDIT_SUMS),
             "counts": wholes(BANDIT_COUNTS),
             "chance": CHANCE,
             "pending.number": wholes("pending", high=NUMBERS),
             "pending.arm": wholes("pending", high=told["arms"] - 1),
             "pending.probability": floats("pending", low=UNKNOWN, high=1.0),
-            "pending.baseline": floats("pending", low=-LARGEST, high=LARGEST),
+            "pending.baseline": floats("pending", low=0, high=1),
         }
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
@@ -71,6 +84,15 @@ class ChooserSchema(RecordedSchema):
         yield counts[LATE] <= counts[COSTS] <= counts[CHOICES], "counts: costs of choices that were made"
         yield np.unique(numbers).size == numbers.size <= told["issued"], "pending choices of different numbers"
         yield np.all((chances > 0) | (chances == UNKNOWN)), "pending probabilities above 0"
+        yield numbers.size <= counts[CHOICES] - counts[COSTS], "pending choices without a cost"
+        yield counts[LOGGED] <= counts[COSTS] and counts[CLAMPED] <= counts[CHOICES], "counts of what was counted"
+        sums = arrays["sums"]
+        yield np.all(sums[[LOCAL, LEAST, BLUR]] >= 0), "sums ≥ 0 where they are sizes"
+        finite = np.isfinite(sums)
+        finite[LOCAL] = True  # squares of estimates, which chances near 0 make as large as numbers are, or more
+        yield np.all(finite), "sums that are finite"
+        between = (sums[[COST, SHIFT]] >= 0) & (sums[[COST, SHIFT]] <= counts[COSTS])
+        yield np.all(between) and 0 <= sums[LEVEL] <= 1, "sums of costs from 0 to 1"
 
 
 class BanditSchema(ChooserSchema):
@@ -84,15 +106,35 @@ class BanditSchema(ChooserSchema):
         algorithm, arms, weights = told["algorithm"], told["arms"], arrays["weights"]
         yield arrays["estimates"].size == arms, f"estimates of {arms} arms"
         yield np.all(arrays["seen"] <= arrays["shown"]), "costs seen of choices that were made"
+        counted = [int(arrays[name].sum()) for name in ("shown", "seen")]
+        yield counted == arrays["counts"][[CHOICES, COSTS]].tolist(), "counts of all arms together"
         yield weights.size == algorithm.room(arms).size, f"weights of {arms} arms"
         if isinstance(algorithm, Exponential):
-            tree, half = weights.copy(), weights.size >> 1
-            build_tree(tree)
-            exact = tree.tobytes() == weights.tobytes() and not np.any(weights[half + arms :])
-            yield exact and weights[0] == 0 and weights[1] > 0, "weights: every node the sum of its children"
-        if isinstance(algorithm, Thompson):
+            yield from _tree_demands(algorithm, arrays)
+        if isinstance(algorithm, TsallisInf):
+            yield are_chances(weights) and arrays["sums"][LEAST] <= weights.min(), "weights that sum to 1"
+        if isinstance(algorithm, Greedy):
             yield np.all(arrays["estimates"] >= 0), "estimates ≥ 0"
             yield np.all(arrays["estimates"] <= arrays["seen"]), "no more costs of an arm than were seen"
+
+
+def _tree_demands(algorithm: Exponential, arrays: Arrays) -> Demands:
+    """Conditions on the sum tree: its leaves are e^{−η(Ĉ − base)}, and none is below the least of them."""
+    weights, estimates, sums = arrays["weights"], arrays["estimates"], arrays["sums"]
+    tree, half = weights.copy(), weights.size >> 1
+    build_tree(tree)
+    exact = tree.tobytes() == weights.tobytes() and not np.any(weights[half + estimates.size :])
+    yield exact and weights[0] == 0 and weights[1] > 0, "weights: every node the sum of its children"
+    leaves = weights[half : half + estimates.size]
+    with np.errstate(all="ignore"):
+        wanted = np.exp(np.minimum(-algorithm.eta * (estimates - sums[BASE]), HIGHEST))
+    yield np.allclose(leaves, wanted, rtol=LOOSE, atol=SMALLEST), "weights that follow from the estimates"
+    yield sums[LEAST] <= leaves.min(), "sums: no weight below the least"
+
+
+def are_chances(weights: Any) -> bool:
+    """Whether numbers that are not negative sum to 1."""
+    return bool(abs(weights.sum() - 1) <= LOOSE)
 
 
 class Exp4Schema(ChooserSchema):
@@ -109,6 +151,7 @@ class Exp4Schema(ChooserSchema):
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         yield from super().own_demands(told, arrays)
         yield arrays["estimates"].size == told["experts"], f"estimates of {told['experts']} experts"
+        yield are_chances(arrays["weights"]), "weights that sum to 1"
         yield np.all(arrays["pending.probability"] > 0), "pending probabilities above 0"
 
 
@@ -144,7 +187,7 @@ class EstimatedDescentSchema(RecordedSchema):
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         told["comparator"].fits(told["dimension"])
-        yield from ledger_demands(arrays, told["dimension"])
+        yield from state_demands(Linear(Cost(), told["rule"]), arrays, told["dimension"])
 
 
 class BanditRankingSchema(RecordedSchema):

@@ -123,11 +123,16 @@ def _mirror(e: Evidence) -> Mirror:
     return e.learner.rule.mirror
 
 
+def _lowest(mirror: Mirror, d: int) -> float:
+    """min R = R(w₁) in dimension d: O(d), but on R^d, of which files may say that d is anything."""
+    plain = type(mirror) is Euclidean and type(mirror.domain) is Reals
+    return 0.0 if plain else mirror.value(mirror.link(np.zeros(d)))
+
+
 def first_term(e: Evidence) -> float:
     """(max_U R(u) − R(w₁))/η"""
     mirror = _mirror(e)
-    lowest = mirror.value(mirror.link(np.zeros(e.dimension)))
-    return (mirror.highest(e.comparator, e.dimension) - lowest) / e.rate
+    return (mirror.highest(e.comparator, e.dimension) - _lowest(mirror, e.dimension)) / e.rate
 
 
 def ends(e: Evidence) -> float:
@@ -135,8 +140,7 @@ def ends(e: Evidence) -> float:
     if not (isinstance(e.learner.rule, MirrorDescent) and _mirror(e).knows_value()):
         return 0.0
     mirror = _mirror(e)
-    lowest = mirror.value(mirror.link(np.zeros(e.dimension)))
-    return (abs(mirror.highest(e.comparator, e.dimension)) + abs(lowest)) / e.rate
+    return (abs(mirror.highest(e.comparator, e.dimension)) + abs(_lowest(mirror, e.dimension))) / e.rate
 
 
 def _strongly_convex(e: Evidence) -> float:

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 
 from lowregret.errors import StoreError
-from lowregret.experts.schema import NUMBERS, LayeredSchema, MixtureSchema
-from lowregret.experts.tracking import ABOVE, COVER_COUNT_NAMES, COVER_SUM_NAMES, MISSES, ROUNDS, TRACKERS, WINDOW
+from lowregret.experts.schema import NUMBERS, SLACK, LayeredSchema, MixtureSchema
+from lowregret.experts.tracking import (
+    ABOVE,
+    BASE,
+    COVER_COUNT_NAMES,
+    COVER_SUM_NAMES,
+    LARGEST,
+    LOSS,
+    MISSES,
+    PRICE,
+    PULL,
+    ROUNDS,
+    SCORES,
+    TRACKERS,
+    WIDTH,
+    WINDOW,
+)
 from lowregret.run.schema_rounds import Demands, RecordedSchema
 from lowregret.store.schema import (
     FLAG,
@@ -57,13 +73,26 @@ class ConformalSchema(RecordedSchema):
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         counts, inner = arrays["counts"], told["mixture"]
-        yield max(counts[MISSES], counts[ABOVE]) <= counts[ROUNDS], "counts: misses ≤ rounds"
+        yield max(counts[MISSES], counts[ABOVE]) <= counts[ROUNDS] <= counts[SCORES], "counts: misses ≤ rounds ≤ scores"
+        yield from _cover_demands(arrays["sums"], int(counts[ROUNDS]))
         yield len(inner["names"]) == TRACKERS and inner["parts"] == 1, f"a mixture of {TRACKERS} trackers"
         same = np.array_equal(np.sort(arrays["pending.round"]), np.sort(arrays["mixture.pending.number"]))
         yield same, "pending rounds that wait in the mixture, too"
         yield told["every"].bit_count() == 1, "every: a power of two"
         yield len(arrays["window"]) == min(int(counts[ROUNDS]), WINDOW), f"the latest {WINDOW} rounds in the window"
         yield len(arrays["curve"]) == int(counts[ROUNDS]) // told["every"], "a point of the curve for rounds kept"
+
+
+def _cover_demands(sums: Any, rounds: int) -> Demands:
+    """Conditions on sums over rounds whose scores, and the guesses of whose radii, are at most B, and radii 2B."""
+    yield (
+        np.all(sums[[LARGEST, BASE, LOSS, WIDTH]] >= 0) and sums[BASE] <= sums[LARGEST],
+        "sums ≥ 0 where they are sizes",
+    )
+    most = sums[LARGEST] * rounds * (1 + SLACK)
+    yield max(sums[LOSS], abs(sums[PULL]), sums[WIDTH] / 2) <= 2 * most, "sums of radii and scores"
+    guessed = sums[LOSS] - sums[PRICE]  # Σρ of the guesses
+    yield -SLACK * most <= guessed <= most + SLACK * most, "sums: a price of radii that were guessed"
 
 
 class QuantilesSchema(RecordedSchema):

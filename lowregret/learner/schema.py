@@ -39,6 +39,18 @@ def ledger_demands(arrays: Arrays, dimension: int, prefix: str = "") -> Demands:
     yield counts[DIMENSION] == dimension, f"{prefix}counts: dimension = {dimension}"
 
 
+def table_demands(learner: Learner, arrays: Arrays, d: int, *names: str) -> Demands:
+    """Demands on tables of a state with d weights, or on rows of them."""
+    for name in names:
+        yield learner.rule.accepts(arrays[name].reshape(-1, learner.rule.columns(d))), f"{name}: sizes that are ≥ 0"
+
+
+def state_demands(learner: Learner, arrays: Arrays, d: int, prefix: str = "") -> Demands:
+    """Demands on a state with d weights, as it lies in memory."""
+    yield from ledger_demands(arrays, d, prefix)
+    yield from table_demands(learner, arrays, d, f"{prefix}table")
+
+
 def state_arrays(learner: Learner, d: int, prefix: str = "") -> dict[str, Array]:
     """The arrays of a state with d weights, as they lie in memory."""
     learner.require_weights(d)

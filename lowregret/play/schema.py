@@ -16,7 +16,7 @@ from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling
 from lowregret.learner.late import LEDGER
 from lowregret.learner.linear import Linear
-from lowregret.learner.schema import UNSIGNED, Demands, ledger_demands, ledger_slots, state_arrays
+from lowregret.learner.schema import UNSIGNED, Demands, ledger_slots, state_arrays, state_demands
 from lowregret.loss import Cost
 from lowregret.rule import Rule
 from lowregret.state import COUNT_NAMES, ROUNDS, SUM_NAMES
@@ -86,7 +86,7 @@ class GameSchema(Schema):
             yield len(arrays["seat.gaps"]) == rounds + 1, "a gap for each round, and before the first"
             yield np.all(arrays["seat.gaps"] >= 0), "gaps ≥ 0"
             return
-        yield from ledger_demands(arrays, d, "seat.")
+        yield from state_demands(_learner(player), arrays, d, "seat.")
         marks = sum(1 for _ in _marks(rounds))
         yield len(arrays["ledger"]) == marks and _are_ledgers(arrays["ledger"]), f"ledgers at {marks} marks"
         played = int(arrays["seat.counts"][ROUNDS])

@@ -43,6 +43,9 @@ class Metric(PerCoordinate):
     def moved(self, j: Index, w: float, g: float, total: float, precision: float) -> float:
         """w_{t+1}[j] from w_t[j] and z_t[j]; `total` is Σ(P_s − P_{s−1})w_s − Σz_s."""
 
+    def accepts(self, cells: Vector) -> bool:
+        return bool(np.all(cells[:, SQUARES] >= 0))
+
     def firmness(self) -> float:
         """The number that is added to all precisions."""
         return 0.0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from lowregret.rule.adagrad import GROWN, PULL, SQUARES
 from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import LOSS, WEIGHT, State, slot
-from lowregret.types import Index, cell
+from lowregret.types import Index, Vector, cell
 
 JUDGED = slot("judged")  # Σ ℓ_t²/(v_t + r)
 PULLED_NEXT = slot("pulled_next")  # Σ_tΣ_j (A_t − A_{t−1})·w_{t+1}²
@@ -29,6 +31,9 @@ class AROW(PerCoordinate):
 
     def check(self) -> None:
         self.require(0 < self.r < math.inf, f"r must be a positive number, got {self.r}")
+
+    def accepts(self, cells: Vector) -> bool:
+        return bool(np.all(cells[:, SQUARES] >= 0))
 
     def weighs(self) -> bool:
         return True

@@ -48,6 +48,10 @@ class Rule(Part):
         """Columns of the table in dimension d, for rules whose columns depend on it."""
         return self.width()
 
+    def accepts(self, cells: Vector) -> bool:
+        """Whether rows of the table, a coordinate each, can be such: sums of squares are not below 0, for one. O(n)."""
+        return True
+
     @abstractmethod
     def costs_dimension(self) -> bool:
         """Whether a round costs O(d) whatever the row."""

@@ -14,7 +14,7 @@ import numpy as np
 from lowregret.compile.numerics import exp
 from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import State, slot
-from lowregret.types import Index, cell
+from lowregret.types import Index, Vector, cell
 
 STEEPEST = slot("steepest")  # max |z_t[j]|
 EXCESS = slot("excess")  # Σ⟨w_t, z_t − ẑ_t⟩, where ẑ_t is the sub-gradient cut to what was known (FreeGrad)
@@ -72,6 +72,9 @@ class KT(Betting):
         self.require(0 < self.clip < math.inf, f"clip must be a positive number, got {self.clip}")
         self.require(0 < self.wealth < math.inf, f"wealth must be a positive number, got {self.wealth}")
 
+    def accepts(self, cells: Vector) -> bool:
+        return bool(np.all(cells[:, COUNT] >= 0))
+
     def raw(self, s: State, j: Index) -> float:
         at = cell(j, 4)
         return (self.wealth + s.table[at + GAIN]) * s.table[at + COINS] / (s.table[at + COUNT] + 1.0)
@@ -103,6 +106,10 @@ class FreeGrad(Betting):
 
     def width(self) -> int:
         return 5
+
+    def accepts(self, cells: Vector) -> bool:
+        squares, highest, first = cells[:, SQUARES], cells[:, HIGHEST], cells[:, FIRST]
+        return bool(np.all((squares >= 0) & (first >= 0) & (first <= highest)))
 
     def raw(self, s: State, j: Index) -> float:
         at = cell(j, 5)
@@ -144,6 +151,9 @@ class COCOB(Betting):
 
     def check(self) -> None:
         self.require(0 < self.alpha < math.inf, f"alpha must be a positive number, got {self.alpha}")
+
+    def accepts(self, cells: Vector) -> bool:
+        return bool(np.all(cells[:, [BOUND, TRAVELLED, REWARD]] >= 0))
 
     def raw(self, s: State, j: Index) -> float:
         at = cell(j, 4)

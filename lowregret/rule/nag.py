@@ -8,7 +8,7 @@ import numpy as np
 
 from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import SLOPE, WEIGHT, State, slot
-from lowregret.types import Index, cell
+from lowregret.types import Index, Vector, cell
 
 SQUARES, LARGEST_SEEN = np.uint64(2), np.uint64(3)  # Σz², max |x|
 
@@ -30,6 +30,9 @@ class NAG(PerCoordinate):
 
     def check(self) -> None:
         self.require(0 < self.eta < math.inf, f"eta must be a positive number, got {self.eta}")
+
+    def accepts(self, cells: Vector) -> bool:
+        return bool(np.all(cells[:, [SQUARES, LARGEST_SEEN]] >= 0))
 
     def weighs(self) -> bool:
         return True

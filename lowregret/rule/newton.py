@@ -8,7 +8,7 @@ import numpy as np
 
 from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
 from lowregret.state import DIMENSION, GIVEN, PUSHES, SLOPE, State, slot
-from lowregret.types import Index, cell
+from lowregret.types import Index, Vector, cell
 
 MOST = 600  # coordinates: a round costs their square
 RENEWAL = 1000  # rounds after which the inverse is computed afresh, or as many as there are coordinates
@@ -51,6 +51,9 @@ class Newton(PerCoordinate):
 
     def columns(self, d: int) -> int:
         return MATRIX + 3 * d
+
+    def accepts(self, cells: Vector) -> bool:
+        return bool(np.all(cells[:, HEAVIEST] >= 0))
 
     def costs_dimension(self) -> bool:
         return True

@@ -17,13 +17,7 @@ from lowregret.learner.kernel_perceptron import KernelPerceptron
 from lowregret.learner.late import LEDGER
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.learner.schema import (
-    UNSIGNED,
-    Demands,
-    ledger_arrays,
-    ledger_demands,
-    ledger_slots,
-)
+from lowregret.learner.schema import UNSIGNED, Demands, ledger_arrays, ledger_demands, ledger_slots, table_demands
 from lowregret.risk import repetition
 from lowregret.risk import statistics as tally
 from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
@@ -172,6 +166,9 @@ class LedgerSchema(ProofSchema):
             yield doubled and met < room <= max(ROOM, 64 * (met + 1)), f"room for {met} features and some more"
             yield np.unique(arrays["columns"]).size == met, "a place for each column"
         yield from super().demands(told, arrays)
+        if isinstance(told["learner"], Linear | Multiclass):
+            tables = [f"{name}{of}" for name in ("table", "decided") if name in arrays for of in ("", ".bias")]
+            yield from table_demands(told["learner"], arrays, self.weights(told), *tables)
         yield from self.trial(told, arrays)
         yield from expansion_demands(told, arrays, self.rounds(arrays), room)
         if "late" in told:

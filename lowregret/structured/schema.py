@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from lowregret.errors import StoreError
-from lowregret.learner.schema import Demands, state_arrays
+from lowregret.learner.schema import Demands, state_arrays, table_demands
 from lowregret.run.schema import ProofSchema
 from lowregret.store.schema import TEXT, Array, Arrays, Field, Told, floats, items, maybe, whole
 from lowregret.structured.learner import Ranking, Structured
@@ -18,6 +18,10 @@ class TaskSchema(ProofSchema):
     def arrays(self, told: Told, present: Collection[str]) -> dict[str, Array]:
         d = self.weights(told)
         return super().arrays(told, present) | state_arrays(told["learner"], d) | {"figures": floats(2, low=0)}
+
+    def demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().demands(told, arrays)
+        yield from table_demands(told["learner"], arrays, self.weights(told), "table")
 
 
 class OwnSchema(TaskSchema):

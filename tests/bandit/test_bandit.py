@@ -205,6 +205,16 @@ def test_tiny_propensities_in_a_log_stay_numbers(algorithm: BanditAlgorithm) -> 
     assert np.sum(fast.policy) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("algorithm", [Exp3(0.1), Exp3IX(0.1, 1e-200), TsallisInf()], ids=lambda a: a.name)
+def test_a_bandit_is_saved_though_squares_of_estimates_are_no_numbers(
+    algorithm: BanditAlgorithm, tmp_path: Path
+) -> None:
+    bandit = Bandit(2, algorithm, compiled=False).learn_log([0, 1], [1.0, 0.5], [1e-200, 1e-200])
+    loaded = load(bandit.save(tmp_path / "b.lr"))
+    assert loaded.estimates.tolist() == bandit.estimates.tolist()
+    assert not any(c.bound < math.inf for c in loaded.certificates if "PATH" in c.id)
+
+
 def test_regret_is_below_what_was_promised_over_many_seeds() -> None:
     """Monte Carlo: the mean over 60 seeds of the regret against a cost sequence that turns round."""
     costs = np.zeros((1000, 5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,11 @@ def test_a_portfolio_holds_all_that_it_has() -> None:
         ("auto-class-run", "mind.measures", [3]),
         ("auto-class-run", "mind.bank", range(8, 16)),
         ("predictor-auto", "measures", [2]),
+        ("run-freegrad", "table", [2]),
+        ("run-freegrad", "table.bias", [3]),
+        ("run-newton", "table", [4]),
+        ("block-run-growing", "decided", [2]),
+        ("class-run-eights", "table", [2]),
     ],
 )
 def test_no_roots_of_what_is_negative(name: str, array: str, columns: Any) -> None:
@@ -260,3 +266,63 @@ def test_sets_of_an_intersection_are_those_of_intersections_in_it() -> None:
         nested = Intersection((nested, L2Ball(float(radius))))
     assert len(nested.sets) == 40
     assert nested.contains(nested.projection(np.array([3.0, -4.0])))
+
+
+def change(name: str, array: str, slot: str, value: float) -> None:
+    """Load a stored file in which one number is another one."""
+    path = FOLDER / f"{name}.lr"
+    kind = store.kind_of(path)
+    description, arrays = store.read(path, kind)
+    arrays[array][description["slots"][array].index(slot)] = value
+    class_of(kind).from_file(path, description, arrays)
+
+
+@pytest.mark.parametrize("name", ["bandit", "bandit-tsallis", "exp4"])
+@pytest.mark.parametrize(
+    ("slot", "value"),
+    [("cost", -1.0), ("cost", 41.0), ("local", -1e308), ("blur", -1.0), ("shift", -1.0), ("level", 1.5)],
+)
+def test_a_bandit_pays_from_0_to_1_a_round(name: str, slot: str, value: float) -> None:
+    """Bounds on its regret fell below any number."""
+    with pytest.raises(StoreError, match="sums"):
+        change(name, "sums", slot, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("bandit", "follow from the estimates"), ("bandit-tsallis", "sum to 1"), ("exp4", "sum to 1")]
+)
+def test_arms_are_drawn_by_what_is_known_of_them(name: str, wanted: str) -> None:
+    """Chances were no numbers, or theorems spoke of others."""
+    path = FOLDER / f"{name}.lr"
+    kind = store.kind_of(path)
+    description, arrays = store.read(path, kind)
+    arrays["weights"] *= 0.5
+    with pytest.raises(StoreError, match=wanted):
+        class_of(kind).from_file(path, description, arrays)
+
+
+@pytest.mark.parametrize("name", ["bandit", "bandit-tsallis-centred"])
+def test_no_weight_of_a_bandit_is_below_the_least(name: str) -> None:
+    """The baseline that is taken off costs would be larger than promises allow."""
+    with pytest.raises(StoreError, match=r"least|sum to 1"):
+        change(name, "sums", "least", 0.9)
+
+
+@pytest.mark.parametrize("slot", ["price", "pull", "loss", "width", "largest"])
+def test_intervals_have_lost_what_scores_allow(slot: str) -> None:
+    with pytest.raises(StoreError, match="sums"):
+        change("conformal", "sums", slot, -1e300)
+
+
+def test_features_that_no_row_has_cost_no_time() -> None:
+    """A run without support has any number of them in a few bytes: each certificate made vectors as long."""
+    description, arrays = store.read(FOLDER / "kernel-run.lr", "kernel-run")
+    width, counts = 1 << 26, np.array([0, 0, 0, 1 << 26])
+    blank = {"sums": np.zeros_like(arrays["sums"]), "counts": counts}
+    blank |= {"rows": np.zeros((0, width)), "coefficients": np.zeros(0)}
+    description["slots"].pop("history", None)
+    run: Any = class_of("kernel-run").from_file("a file", description, blank)
+    begin = time.process_time()
+    assert "EQ-2.15" in str(run)
+    assert run.trace.rounds.size
+    assert time.process_time() - begin < 3
