@@ -103,15 +103,10 @@ def not_numbers(data: Any) -> list[str]:
     if not has_arrow_stream(data) or (kinds and all(kind and kind in _NUMBERS for kind in kinds)):
         return []
     name = type(data).__name__
-    for batch, _ in record_batches(_bare(data), name, True):
+    for batch, _ in record_batches(data, name, True):
         return [leaf.name for leaf in leaves(batch.slice(0, 1), (), (), name) if not leaf.is_number]
     return []
 
 
 def _read(table: Any, form: TableFormat, notices: Notices | None = None) -> TableStream:
-    return TableStream((_bare(table),), form, notices=notices)
-
-
-def _bare(table: Any) -> Any:
-    """The table without the names of rows, which pandas would hand over as a column."""
-    return table.reset_index(drop=True) if hasattr(table, "iloc") else table
+    return TableStream((table,), form, notices=notices)

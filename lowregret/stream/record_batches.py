@@ -58,7 +58,12 @@ def _require_few_rows(rows: int, most: int, name: str) -> None:
 
 
 def _from_object(pa: Any, table: Any, use_threads: bool) -> Iterator[tuple[Any, float]]:
-    for batch in pa.RecordBatchReader.from_stream(table):
+    bare = table.reset_index(drop=True) if hasattr(table, "iloc") else table  # pandas would hand over names of rows
+    try:
+        reader = pa.RecordBatchReader.from_stream(bare)
+    except (TypeError, ValueError, ArithmeticError) as error:  # of whoever made the object
+        raise DataError(f"cannot read {name_of(table)}: {error}") from None
+    for batch in reader:
         yield batch, 0.0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -50,6 +51,23 @@ def test_a_pipe_that_is_no_arrow_stream_is_refused(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(small(), tmp_path / "f.parquet")
     with pytest.raises(DataError, match=r"cannot read .*pipe"):
         collect(through_a_pipe((tmp_path / "f.parquet").read_bytes(), tmp_path / "pipe"))
+
+
+def test_names_of_rows_are_no_column() -> None:
+    """Rows of a frame that was filtered or shuffled keep their numbers."""
+    frame = pd.DataFrame({"y": [1.0, 0.0, 1.0], "x": ["a", "b", "c"]})
+    names = [["p", "q", "r"], pd.Index([7, 8, 9], name="id"), pd.MultiIndex.from_tuples([(1, 2), (3, 4), (5, 6)])]
+    for index in names:
+        assert collect(TableStream((frame.set_axis(index),), FORM)) == collect(TableStream((frame,), FORM))
+
+
+def test_frames_that_cannot_be_handed_over_are_refused() -> None:
+    sparse = pd.DataFrame({"y": [1.0], "x": pd.arrays.SparseArray([1.0])})
+    twice = pd.DataFrame([[1.0, 2.0, 3.0]], columns=["y", "x", "x"])
+    large = pd.DataFrame({"y": [1.0], "x": np.array([2**64], object)})
+    for frame, why in ((sparse, "Sparse"), (twice, "Duplicate column names"), (large, "too large|too big")):
+        with pytest.raises(DataError, match=f"cannot read DataFrame: .*({why})"):
+            collect(TableStream((frame,), FORM))
 
 
 # ---- rows that take no bytes ----------------------------------------------------------------------------------------
