@@ -221,6 +221,8 @@ class Schema:
             raise StoreError(f"{path} {error}") from error
         except (PartError, DataError) as error:
             raise StoreError(f"{path} holds what does not fit together: {error}") from error
+        except MemoryError as error:  # of what is computed from arrays that do fit into it
+            raise StoreError(f"{path} cannot be checked: it does not fit into memory") from error
 
     def _checked(self, description: Told, arrays: Arrays) -> tuple[Told, Arrays]:
         names = description.get("slots")

@@ -252,3 +252,15 @@ def test_headers_that_lie(tmp_path: Path) -> None:
         path.write_bytes(whole_file + hashlib.sha256(whole_file).digest())
         with pytest.raises(StoreError, match="is damaged"):
             store.read(path, "thing")
+
+
+def test_checks_that_take_more_memory_than_there_is_are_refused_in_words() -> None:
+    """Arrays may fit into memory, and what is computed from them not."""
+
+    class Large(Dots):
+        def demands(self, told: Told, arrays: Arrays) -> Iterator[tuple[Any, str]]:
+            yield from super().demands(told, arrays)
+            raise MemoryError
+
+    with pytest.raises(StoreError, match="does not fit into memory"):
+        Large().checked("a file", *contents())
