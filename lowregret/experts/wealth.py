@@ -41,18 +41,23 @@ LARGEST = 709.0  # whose exponential is a number
 
 
 def remaining(weights: Any, t: int, holdings: Any, cost: float) -> float:
-    """μ, the share of wealth that is left once the holdings have become weights[t]: O(N) a step."""
-    mu = 1.0
+    """μ, the share of wealth that is left once the holdings have become weights[t]: O(N) a step.
+
+    μ = 1 − c·Σ|μw − h| ≥ 1 − c(μ + 1), so it is no less than (1 − c)/(1 + c), whatever is rounded.
+    """
+    mu, least = 1.0, (1.0 - cost) / (1.0 + cost)
     for _ in range(holdings.size + 2):
         value, slope = mu - 1.0, 1.0
         for i in range(holdings.size):
             away = mu * weights[t, i] - holdings[i]
             value += cost * abs(away)
             slope += cost * weights[t, i] if away > 0.0 else -cost * weights[t, i]
-        step = value / slope
+        step = value / max(slope, 1.0 - cost)  # weights sum to 1, but for rounding
         if not step > 0.0:
             break
         mu -= step
+        if mu <= least:
+            return least
     return mu
 
 

@@ -52,6 +52,15 @@ def test_what_costs_leave_solves_its_equation(w: list[float], h: list[float], co
     assert mu + cost * np.abs(mu * weights[0] - holdings).sum() == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.parametrize("cost", [1 - 2.0**-53, 1 - 2.0**-40])
+def test_costs_of_nearly_all_leave_something(cost: float) -> None:
+    """The share that is left was rounded to 0, or below: wealth was no number."""
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        w, h = np.eye(3)[rng.integers(0, 3)][None], rng.dirichlet(np.full(3, 0.3))
+        assert (1 - cost) / (1 + cost) <= remaining(w, 0, h, cost) <= 1
+
+
 def naive_wealth(weights: Any, x: Any, cost: float) -> list[float]:
     """Wealth after each round; what costs leave is found by bisection."""
     wealth, holdings, found = 1.0, np.zeros(x.shape[1]), []
