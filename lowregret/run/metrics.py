@@ -76,6 +76,11 @@ def unlike(weights: Vector) -> bool:
     return bool(np.any((weights != 0.0) & (weights != 1.0)))
 
 
+def _near_one(weights: Vector) -> Vector:
+    """Weights over a power of two that brings the largest near 1: products of those far from it are no numbers."""
+    return np.ldexp(weights, -math.frexp(float(np.max(weights, initial=0.0)))[1])
+
+
 class Metrics:
     """Error, confusion, area under the curve and log loss of a classifier; mean errors of a regression."""
 
@@ -153,9 +158,7 @@ class Metrics:
     @property
     def auc(self) -> tuple[float, float] | None:
         """The chance that a positive row scores above a negative one, and the largest error that binning can cause."""
-        largest = math.frexp(float(np.max(self.bins, initial=0.0)))[1]
-        near = np.ldexp(self.bins, -largest)  # products of weights far from 1 are no numbers
-        negative, positive = near[0::2], near[1::2]
+        negative, positive = _near_one(self.bins[0::2]), _near_one(self.bins[1::2])
         pairs = float(negative.sum() * positive.sum())
         if not pairs:
             return None

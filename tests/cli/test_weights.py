@@ -96,3 +96,13 @@ def test_a_weight_that_is_none_is_refused(capsys: Capsys, tmp_path: Path) -> Non
     told = run(capsys, "predict", model, written(tmp_path / "b.csv", [lines[0], "1,1,2,3,4", "1,-2,2,3,4"]))
     assert told.code == 2
     assert "b.csv:3: " in told.err
+
+
+def test_weights_whose_sum_is_no_number_are_refused(capsys: Capsys, tmp_path: Path) -> None:
+    """Their sum was infinite: the error was told as 0 % of it, whatever was wrong."""
+    model, lines = tmp_path / "m.lr", rows(0)[0]
+    run(capsys, "train", written(tmp_path / "a.csv", lines), "--target", "y", "--weight", "c", "--loss", "logistic",
+        "--algorithm", "ogd", "-o", model, "--quiet")  # fmt: skip
+    told = run(capsys, "predict", model, written(tmp_path / "b.csv", [lines[0], "1,1e290,2,3,4", "1,1.7e308,2,3,4"]))
+    assert told.code == 2
+    assert "b.csv:3: weight 1.7e+308: sums of weights would leave the range of numbers" in told.err

@@ -173,3 +173,11 @@ def test_the_ranking_does_not_hang_on_the_unit_of_weights(size: float) -> None:
     assert found.auc is not None
     area, off = found.auc
     assert abs(area - peer.roc_auc_score(y, p, sample_weight=weights)) <= off + 1e-12
+
+
+@pytest.mark.parametrize(("up", "down"), [(1e300, 1e-24), (1e-300, 1e300), (5e-324, 1e290), (1.0, 1.0)])
+def test_ranking_does_not_depend_on_the_weight_of_a_class(up: float, down: float) -> None:
+    """Weights of one class were rounded to 0 beside the other's, or to a digit: no area was told, or a wrong one."""
+    found = Metrics(Hinge())
+    found.see(np.array([1.0, 1.0, -1.0, -1.0]), np.array([up, up, 3 * down, down]), np.array([1.0, 0.3, 0.5, 2.0]))
+    assert found.auc == pytest.approx((3 / 8, 0.0), rel=1e-14)
