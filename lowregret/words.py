@@ -9,6 +9,7 @@ from typing import Any
 
 MOST_SAID = 4000  # characters of a problem: names in it may be as long as a file
 MOST_DIGITS = 15  # of a share behind the point
+FAINT = Decimal("1e-290")  # numbers below it may have too few digits as floats, or none
 _BREAKS = {ord(c): repr(c)[1:-1] for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"}  # where a text becomes several lines
 
 _CONTROLS = [*range(9), *range(11, 32), *range(127, 160)]  # all but tabs and line feeds
@@ -49,25 +50,27 @@ def counted(count: float, thing: str, things: str = "") -> str:
     return f"{count:,.0f} {thing if count == 1 else things or thing + 's'}"
 
 
-def nearest(value: float, digits: int = 6) -> str:
-    """A number in this many digits."""
-    return f"{value:.{digits}g}"
+def nearest(value: float, digits: int = 6, among: int = 1) -> str:
+    """A number, shared among so many, in this many digits."""
+    return f"{value / among:.{digits}g}"
 
 
-def rounded_up(value: float, digits: int = 6) -> str:
-    """A number in this many digits, rounded up: whatever was at most the value is at most what is shown."""
-    return _rounded(value, digits, ROUND_CEILING)
+def rounded_up(value: float, digits: int = 6, among: int = 1) -> str:
+    """A number, shared among so many, rounded up: whatever was at most the value is at most what is shown."""
+    return _rounded(value, digits, among, ROUND_CEILING)
 
 
-def rounded_down(value: float, digits: int = 6) -> str:
-    """A number in this many digits, rounded down: whatever was at least the value is at least what is shown."""
-    return _rounded(value, digits, ROUND_FLOOR)
+def rounded_down(value: float, digits: int = 6, among: int = 1) -> str:
+    """A number, shared among so many, rounded down: whatever was at least the value is at least what is shown."""
+    return _rounded(value, digits, among, ROUND_FLOOR)
 
 
-def _rounded(value: float, digits: int, way: str) -> str:
+def _rounded(value: float, digits: int, among: int, way: str) -> str:
     if not math.isfinite(value):
         return f"{value:g}"
-    shown = Context(prec=digits, rounding=way).create_decimal_from_float(float(value))
+    shown = Context(prec=digits, rounding=way).divide(Decimal(float(value)), Decimal(among))
+    if shown and abs(shown) < FAINT:
+        return f"{shown.normalize():e}"
     return f"{float(shown):.{digits}g}"
 
 

@@ -64,3 +64,11 @@ def test_numbers_that_are_none() -> None:
 def test_lists_of_names_are_bounded() -> None:
     assert listed(["a", 2]) == "a, 2"
     assert listed(range(10**6), 3) == "0, 1, 2 and 999997 more"
+
+
+@given(st.floats(5e-324, 1e300).flatmap(lambda x: st.sampled_from((x, -x))), st.integers(1, 10**9))
+def test_shares_of_bounds_are_shown_on_their_own_side(value: float, among: int) -> None:
+    """Also where the share is less than all floats."""
+    low, high = (Fraction(show(value, 4, among)) for show in (rounded_down, rounded_up))
+    assert low <= Fraction(value) / among <= high
+    assert low != 0 != high

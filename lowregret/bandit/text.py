@@ -40,6 +40,8 @@ def tell_certificate(certificate: Certificate, most: float) -> list[str]:
     empty = (
         f", which says nothing yet: more than {rounded_up(most)} cannot be lost" if certificate.bound >= most else ""
     )
-    lines = [f"{certificate.measure}: {seen}; {certificate.id} promises at most {rounded_up(certificate.bound)}{empty}"]
+    lines = [
+        f"{certificate.measure}: {seen}; {certificate.id} promises at most {rounded_up(certificate.promised)}{empty}"
+    ]
     lines += [f"  but the premise fails: {p.name} (observed {p.observed})" for p in certificate.premises if not p.holds]
     return lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from lowregret.compile.numerics import at_most
+from lowregret.compile.numerics import at_most, raised
 
 SINGULAR = {
     "experts": "expert",
@@ -92,9 +92,19 @@ class Certificate:
         A bound that the linearised regret exceeds is refuted by it, whatever premises say that could not be tried out.
         """
         if self.linear_regret is None:
-            return self.bound + self.rounding
-        refuted = self.linear_regret > self.bound + self.rounding  # also by as little as premises let pass
-        return (self.linear_regret if refuted else min(self.linear_regret, self.bound)) + self.rounding
+            return self.promised
+        refuted = self.linear_regret > self.promised  # also by as little as premises let pass
+        return raised(self.linear_regret if refuted else min(self.linear_regret, self.bound), self.rounding)
+
+    @property
+    def promised(self) -> float:
+        """The bound with its rounding, which is what people are told of it."""
+        return raised(self.bound, self.rounding)
+
+    @property
+    def measured(self) -> float | None:
+        """The linearised regret with its rounding, which is what people are told of it; None if it is not known."""
+        return None if self.linear_regret is None else raised(self.linear_regret, self.rounding)
 
     @property
     def premises_hold(self) -> bool:

@@ -89,8 +89,8 @@ def proof(certificate: Certificate) -> str:
         ("theorem", f"{certificate.id}: {certificate.statement}"),
         ("against every fixed choice in", comparators),
         (f"{certificate.measure}, exactly", number(certificate.regret, nearest)),
-        (f"{certificate.measure}, at most", number(certificate.linear_regret)),
-        ("what the theorem promised", number(certificate.bound)),
+        (f"{certificate.measure}, at most", number(certificate.measured)),
+        ("what the theorem promised", number(certificate.promised)),
         ("it holds on this run", "yes" if certificate.holds else "no"),
     ]
     rows += [
@@ -142,7 +142,7 @@ def _meaning(session: Session, found: Importance | None) -> str:
 
 def _others(session: Session) -> str:
     rows = [
-        (c.id, c.statement, rounded_up(c.bound), "yes" if c.premises_hold else "no")
+        (c.id, c.statement, rounded_up(c.promised), "yes" if c.premises_hold else "no")
         for c in session.run.certificates
         if c.id != session.certificate.id
     ]

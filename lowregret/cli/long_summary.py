@@ -148,11 +148,11 @@ class Telling:
         for found in mixture.certificates:
             whom = f"fixed {found.comparator['of']}" if found.comparator["set"] == "simplex" else "expert"
             whom += found.awake
-            if found.linear_regret is not None:
-                most = rounded_up(found.linear_regret)
+            if found.measured is not None:
+                most = rounded_up(found.measured)
                 yield f"                 at most {most} to any {whom}, known at every moment"
-            if found.premises_hold and math.isfinite(found.bound):
-                most = rounded_up(found.bound)
+            if found.premises_hold and math.isfinite(found.promised):
+                most = rounded_up(found.promised)
                 yield f"                 theory promised at most {most} ({found.id}: {found.statement})"
             else:
                 yield f"                 nothing was promised against any {whom}"

@@ -84,7 +84,8 @@ class Progress:
         run = self.session.run
         if run.certify and now >= self.regret_next:
             rounds = 1 if run.learner.rule.schedule().weighted() else run.rounds  # a weighted regret is a mean already
-            self.regret = f"regret ≤ {rounded_up(run.linear_regret() / rounds, 4)} a row"
+            most = run.record.regret_at_most(run)
+            self.regret = "" if most is None else f"regret ≤ {rounded_up(most, 4, rounds)} a row"
             done = time.perf_counter()
             self.regret_next = done + (done - now) / SHARE
         return self.regret

@@ -199,9 +199,9 @@ def _tell_proof(session: Session) -> list[str]:
             lines.append(
                 f"           so the exact regret lies between {rounded_down(low, 8)} and {rounded_up(high, 8)}"
             )
-    elif certificate.linear_regret is not None and certificate.measure == "regret":
+    elif certificate.measured is not None and certificate.measure == "regret":
         mine = run.loss + run.learner.ridge / 2 * float(run.state.sums[RIDGE])
-        least = max((mine - certificate.linear_regret) / weight, 0.0)
+        least = max((mine - certificate.measured) / weight, 0.0)
         told = ", regulariser included," * (run.learner.ridge > 0)
         lines.append(
             f"           so no fixed choice there had a loss{told} below {rounded_down(least, 4)} {each} on these rows"

@@ -144,6 +144,11 @@ def summed(values: Sequence[float] | Vector) -> float:
             return float(np.sum(values))
 
 
+def raised(value: float, more: float) -> float:
+    """value + more ≥ value, rounded up: the sum of the two numbers is not above it."""
+    return math.nextafter(value + more, math.inf) if more else value
+
+
 def norm(v: Vector, q: float = 2.0) -> float:
     """‖v‖_q without overflow or underflow on the way."""
     sizes = np.abs(v)

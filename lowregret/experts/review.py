@@ -211,16 +211,16 @@ class Review:
         if found.hindsight is not None:
             lines.append(f"                 {self._clear(found.regret or 0.0):.6g} to the best fixed weights")
         whom = "any fixed weights" if found.comparator.get("set") == "simplex" else "any expert"
-        if found.linear_regret is not None:
-            lines.append(f"                 at most {rounded_up(found.linear_regret)} to {whom}, known at every moment")
-        if found.premises_hold and math.isfinite(found.bound):
+        if (known := found.measured) is not None:
+            lines.append(f"                 at most {rounded_up(known)} to {whom}, known at every moment")
+        if found.premises_hold and math.isfinite(found.promised):
             lines.append(
-                f"                 theory promised at most {rounded_up(found.bound)} ({found.id}: {found.statement})"
+                f"                 theory promised at most {rounded_up(found.promised)} ({found.id}: {found.statement})"
             )
         else:
             lines.append("                 nothing was promised")
         others = [
-            f"{rounded_up(c.bound)} ({c.id})" for c in mixture.certificates if c.premises_hold and c.id != found.id
+            f"{rounded_up(c.promised)} ({c.id})" for c in mixture.certificates if c.premises_hold and c.id != found.id
         ]
         if others:
             lines.append(f"                 other theorems: {', '.join(others)}")

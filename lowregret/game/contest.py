@@ -16,7 +16,7 @@ from lowregret.game.catalogue import game
 from lowregret.game.environment import Environment, require_rounds
 from lowregret.game.own import Adversary, seated
 from lowregret.game.tables import Row
-from lowregret.words import counted, rounded_up
+from lowregret.words import counted, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,15 +61,15 @@ class Contest:
         if c.id == "NONE":
             return f"{said}; no theorem speaks of {self.algorithm} against any costs whatever."
         if c.id == LINEARISED.id and c.premises_hold:
-            return f"{said}: at most {rounded_up(c.bound, 4)}, linearised, which no theorem promised in advance."
+            return f"{said}: at most {rounded_up(c.promised, 4)}, linearised, which no theorem promised in advance."
         failed = next((p.name for p in c.premises if not p.holds), None)
         if failed is not None:
             return f"{said}; {c.id} promises nothing here, for its premise fails: {failed}."
         if not self.holds:
-            return f"{said}: {c.id} promised at most {c.bound:.4g} and is VIOLATED."
+            return f"{said}: {c.id} promised at most {rounded_down(c.promised, 4)} and is VIOLATED."
         share = f"{last.regret / c.bound:.0%} of" if last.regret > 0 and c.bound > 0 else "under"
         empty = ", but that grows with the rounds and promises nothing" if self.empty else ""
-        return f"{said}: {share} what {c.id} allows, {rounded_up(c.bound, 4)}{empty}."
+        return f"{said}: {share} what {c.id} allows, {rounded_up(c.promised, 4)}{empty}."
 
     def to_json(self) -> dict[str, Any]:
         """The public form."""

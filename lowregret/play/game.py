@@ -353,8 +353,8 @@ class Game(Saved):
         yield f"loss {self.loss / max(self.rounds, 1):.4g} a round"
         if "certificates" in self.__dict__:  # else they cost O(Td), or a solver's work
             found = self.certificate
-            known = found.linear_regret if found.regret is None else found.regret
-            yield f"{found.measure} ≤ {rounded_up(found.bound if known is None else known, 4)}"
+            known = found.measured if found.regret is None else found.regret
+            yield f"{found.measure} ≤ {rounded_up(found.promised if known is None else known, 4)}"
 
     # ---- files ---------------------------------------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ class Regret:
         if self.gap > ROUNDING * (1 + abs(self.low)):
             text = f"between {rounded_down(self.low)} and {rounded_up(self.high)}"
         if self.bound is not None and self.certificate is not None:
-            text += f" ≤ {rounded_up(self.bound + self.certificate.rounding)} ({self.certificate.id})"
+            text += f" ≤ {rounded_up(self.certificate.promised)} ({self.certificate.id})"
         text = f"{self.kind} regret {text} over {counted(self.mine.size, 'round')}"
         if "first" in self.details:
             text += f" ({self.details['first']:,} to {self.details['last']:,})"

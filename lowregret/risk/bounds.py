@@ -248,5 +248,5 @@ def _expected(e: RiskEvidence) -> Iterator[RiskCertificate]:
         yield thm_5_1(float(e.tally.sums[WEIGHTED_LOSS] / e.tally.sums[WEIGHTS]), output=name, of="loss")
     if name is not None and name != WEIGHTED and convex and e.learner.ridge == 0:
         found = e.certificate()
-        if found.measure == "regret" and found.linear_regret is not None:
-            yield cor_5_2(found.linear_regret, e.tally.rounds, output=name)
+        if found.measure == "regret" and found.measured is not None:
+            yield cor_5_2(found.measured, e.tally.rounds, output=name)

@@ -216,7 +216,7 @@ class AutoRun(ScoredRun):
     @property
     def keeper(self) -> Keeping:
         """The experts of the kept model: the loss of each while it was frozen, and how far each is trusted."""
-        return self.record.keeper
+        return self.record.keeper(self)
 
     def eras(self, count: int | None = None) -> Eras:
         """The run in up to 64 eras, or in `count`: the losses of the mixture and of each expert in each era."""

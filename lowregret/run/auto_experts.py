@@ -20,7 +20,8 @@ from lowregret.state import ENERGY, LINEAR, LONGEST, TOTAL, State
 from lowregret.types import Vector
 
 ROUNDING = 1e-12  # of sums of many losses, relative
-LIKELY = 8  # ε that the logarithms of two chances, each computed and multiplied by others, may be off by in a round
+MIXING = 32  # operations of which a mixture of numbers is made
+LIKELY = 512  # ε that the logarithm of a chance may be off by: that of e^u doubles with each of seven squarings
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Standings:
     classifies: bool
     rate: float = 1.0  # how much of each verdict on them counted: see `share_trust`
     drift: float = 0.0  # how much less the mixture would have lost by its scores when the answers came
+    weight: float = 0.0  # Σ of the importance weights of rows
+    size: float = 0.0  # the largest score, of numbers
 
     @property
     def present(self) -> Any:
@@ -94,8 +97,9 @@ class Standings:
 
     @property
     def rounding(self) -> float:
-        """By how much `regret` may be off; chances near 1 are off by some ε, however small their loss is."""
-        return off(self.rounds, self.total, float(self.losses[self.best])) + LIKELY * EPSILON * self.rounds
+        """By how much `regret`, or its bound, may be off, as sums, losses and the mixture's scores are rounded."""
+        sums = self.total, float(self.losses[self.best]), float(self.trust[MIXED])
+        return off(self.rounds, *sums) + blurred(self.rounds, self.weight, self.size, self.total)
 
     def to_json(self) -> dict[str, object]:
         """The public form, with the keys that `lowregret experts` prints."""
@@ -113,6 +117,9 @@ class Keeping:
     """
 
     votes: Vector
+    rows: int = 0  # that were judged
+    weight: float = 0.0  # Σ of their importance weights, as often as each stands for others
+    size: float = 0.0  # the largest score, of numbers
 
     @property
     def present(self) -> Any:
@@ -142,10 +149,12 @@ class Keeping:
         regret, linear = float(self.votes[OWN]) - least, float(settled[KEPT_MIXED]) - least
         bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
         comparator = {"set": "kept experts", "count": len(self.names), "best": self.names[self.best]}
+        sums = float(self.votes[OWN]), least, float(settled[KEPT_MIXED])
+        rounding = off(self.rows, *sums) + blurred(self.rows, self.weight, self.size, sums[0])
         finite = Premise("all losses are finite", math.isfinite(linear + bound))
         return Certificate(
             "KEPT-ADAHEDGE", "2Δ, Δ = Σ(⟨v,losses⟩ − mix loss) over freezes", comparator, max(regret, linear), bound,
-            premises=(finite,), regret=regret,
+            premises=(finite,), regret=regret, rounding=rounding,
         )  # fmt: skip
 
     def to_json(self) -> dict[str, object]:
@@ -199,6 +208,16 @@ def against_forests(run: Any, companion: Any, trees: int, cells: int) -> Certifi
     rounding = float(proof.rounding or 0.0) + off(run.rounds, mine, theirs)
     told = {"trees": float(trees), "cells": float(cells)}
     return Certificate("FOREST", statement, comparator, linear, math.inf, rounding=rounding, details=told)
+
+
+def blurred(rounds: int, weight: float, size: float, lost: float) -> float:
+    """By how much losses may be off as chances and scores are rounded: 512ε a row, as often as it counts, and trust
+    in experts by as much a round; numbers of some `size` by e = 32ε·size, their squares by Σc(2|y − p|e + e²).
+
+    By Cauchy and Schwarz, Σc|y − p| ≤ √(Σc·Σc(y − p)²), and Σc(y − p)² is what is lost, or twice that.
+    """
+    e = MIXING * EPSILON * size
+    return LIKELY * EPSILON * (rounds + weight) + 2 * e * math.sqrt(weight) * math.sqrt(2 * lost) + weight * e * e
 
 
 def off(count: int, *sums: float) -> float:

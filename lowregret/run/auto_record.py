@@ -25,7 +25,7 @@ from lowregret.auto.frozen import (
     met,
     trust_in,
 )
-from lowregret.auto.learner import MIXED, PARTITIONS, TRUST, join, leave
+from lowregret.auto.learner import HIGH, LOW, MIXED, ORIGIN, PARTITIONS, TRUST, UNIT, join, leave
 from lowregret.auto.stack import EVEN, fresh_stack
 from lowregret.auto.view import COLUMNS
 from lowregret.certificate import Certificate
@@ -40,7 +40,7 @@ from lowregret.run.auto_experts import Keeping, Standings, against_fixed, agains
 from lowregret.run.eras import KEPT, LOST, ROUND, WIDTH, Eras, next_end, sums, thinned
 from lowregret.run.record import RunRecord
 from lowregret.run.reserving import Reserving
-from lowregret.state import ROUNDS, SUMS, TOTAL
+from lowregret.state import LONGEST, ROUNDS, SUMS, TOTAL
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
 
@@ -86,7 +86,14 @@ class Mixture(RunRecord):
     def contest(self, run: Any) -> Standings:
         """The experts of the mixture: their losses, and how far each is trusted."""
         rate, drift = (1.0, 0.0) if run.late is None else (run.late.rate, run.late.drift)
-        return Standings(run.loss, run.rounds, self.mind.trust, bool(run.learner.loss.classifies), rate, drift)
+        classifies = bool(run.learner.loss.classifies)
+        told = run.weight, 0.0 if classifies else self._size(run)
+        return Standings(run.loss, run.rounds, self.mind.trust, classifies, rate, drift, *told)
+
+    def _size(self, run: Any) -> float:
+        """A number that no score exceeds, of the mixture or of an expert: all lie within the range of labels."""
+        past, longest = self.mind.past, math.sqrt(float(run.state.sums[LONGEST]))
+        return float(abs(past[ORIGIN]) + past[UNIT] * max(abs(past[LOW]), abs(past[HIGH]))) + longest
 
     def certificates(self, run: Any) -> list[Certificate]:
         """The certificates against the best expert and against fixed linear predictors."""
@@ -110,6 +117,9 @@ class Mixture(RunRecord):
     def linear_regret(self, run: Any, comparator: Domain) -> float:
         """Σ g_t s_t + max_u⟨u, −Σ g_t x_t⟩ against a set of fixed predictors, without a second pass: O(d)."""
         return float(against_fixed(run.books, comparator, run.measures).linear_regret or 0.0)
+
+    def regret_at_most(self, run: Any) -> float | None:
+        return self.fixed_certificate(run).measured
 
     def trace(self, run: Any) -> Trace:
         """Loss, regret against the best expert so far and its bound, over the rounds."""
@@ -146,7 +156,7 @@ class Mixture(RunRecord):
         if run.rounds and (not rows or rows[-1][ROUND] != run.rounds):
             rows.append(sums(run.rounds, run.loss, self.mind.trust))
         now = self.contest(run)
-        return replace(Eras.of(rows, count, now.classifies), rate=now.rate, drift=now.drift)
+        return replace(Eras.of(rows, count, now.classifies), rate=now.rate, drift=now.drift, rounding=now.rounding)
 
     def plot(self, run: Any, path: str | os.PathLike[str] | None, theirs: Vector | None) -> Figure:
         """Mean loss and regret over the rounds; below, mean losses in eras and how far each expert was trusted."""
@@ -218,10 +228,10 @@ class Mixture(RunRecord):
 
     # ---- the model that is kept ------------------------------------------------------------------------------------
 
-    @property
-    def keeper(self) -> Keeping:
+    def keeper(self, run: Any) -> Keeping:
         """The experts of the kept model: the loss of each while it was frozen, and how far each is trusted."""
-        return Keeping(self.votes)
+        rows, weight = run.trial.records[:, :, :2].sum(axis=(0, 1))
+        return Keeping(self.votes, int(rows), float(weight), 0.0 if run.learner.loss.classifies else self._size(run))
 
     def model(self, run: Any) -> Frozen:
         """The model that would be kept if the run ended now."""

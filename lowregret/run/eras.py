@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lowregret.auto.learner import EXPERTS, GAP, LOSSES, MIXED, NAMES, PARTITIONS, TRUST, WEIGHTS, settle
 from lowregret.certificate import Certificate
+from lowregret.compile.numerics import EPSILON
 from lowregret.errors import PartError
 from lowregret.types import Vector
 
@@ -65,6 +66,7 @@ class Eras:
     names: tuple[str, ...]
     rate: float = 1.0  # how much of each verdict on experts counted: less than 1 if answers came late
     drift: float = 0.0  # how much less the mixture would have lost by its scores when the answers came
+    rounding: float = 0.0  # by how much the regret of the whole run may be off
 
     @classmethod
     def of(cls, rows: list[Vector], count: int | None, classifies: bool) -> Eras:
@@ -138,7 +140,13 @@ class Eras:
             name = f"{name}+DRIFT"
             statement = f"{1 / self.rate:.0f}·({logs_in_words}) over m switches after rounds t_i + Σ[loss − mix loss]₊"
             statement = f"{statement} + Σ(loss when asked − loss when answered)"
-        return Certificate(name, statement, comparator, regret, bound, regret=regret)
+        return Certificate(name, statement, comparator, regret, bound, regret=regret, rounding=self._off())
+
+    def _off(self) -> float:
+        """By how much `regret` or its bound may be off: sums at both ends of each era are rounded."""
+        best = self.experts[:, np.unique(self.best)].sum() if self.ends.size else 0.0
+        rounds = int(self.lengths.sum())
+        return self.rounding + 2 * self.ends.size * EPSILON * (rounds + 16) * float(self.mixture.sum() + best)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """A figure of the mean losses of the mixture and the best experts in eras, weights below; saved if `path`."""

@@ -64,6 +64,15 @@ class RunRecord:
             raise PartError("Forgotten: the sum of sub-gradients was not kept; use ProjectedGradient(..., Summed())")
         return found + (0.0 if run.late is None else run.late.drift)
 
+    def regret_at_most(self, run: Any) -> float | None:
+        """The linearised regret with its rounding, by the theorem that knows least of it; None if it was not kept."""
+        if run.rounds == 0:
+            return 0.0
+        known = [(not c.premises_hold, c.measured) for c in run.certificates if c.measured is not None]
+        return min(
+            (most for failed, most in known if not failed), default=max((most for _, most in known), default=None)
+        )
+
     def trace(self, run: Any) -> Trace:
         """Loss, linearised regret and bound at the marks of the history, and now unless that is the last of them."""
         now, known = run.snapshot(), WIDTH - 4  # sums and counts, which norms follow
@@ -87,7 +96,8 @@ class RunRecord:
         found = evidence(run.learner, run.books, run.comparator, run.met)
         if not all(premise.holds for premise in found.trusted):
             return []
-        return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {rounded_up(run.linear_regret(), 4)}"]
+        most = self.regret_at_most(run)
+        return [f"{'weighted ' * rule.schedule().weighted()}regret ≤ {rounded_up(most, 4)}"] if most is not None else []
 
     # ---- while learning ----------------------------------------------------------------------------------------------
 

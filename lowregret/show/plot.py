@@ -206,7 +206,7 @@ def plot_regret(found: Compared, path: str | os.PathLike[str] | None) -> Figure:
     above.legend()
     below.plot(rounds, mine - theirs, color=EXACT, label="regret")
     if found.bound is not None and found.certificate is not None:
-        below.axhline(found.bound, color=BOUND, linestyle="--", label=f"bound ({found.certificate.id})")
+        below.axhline(found.certificate.promised, color=BOUND, linestyle="--", label=f"bound ({found.certificate.id})")
     below.set_xlabel("round")
     below.set_ylabel("regret so far")
     below.legend()

@@ -120,23 +120,23 @@ def recorded_summary(run: RecordedRun) -> str:
 
 def describe(certificate: Certificate, rounds: int) -> list[str]:
     """The three nested numbers, and the premises that failed."""
-    exact, linear = certificate.regret, certificate.linear_regret
+    exact, linear = certificate.regret, certificate.measured
     kind, what, rest = certificate.measure.rpartition("regret")
     head = f"{'regret':<10} {kind.strip()}, " if what and kind and not rest else f"{certificate.measure:<10} "
 
-    def told(value: float, show: Callable[[float, int], str]) -> str:
-        each = f" ({show(value / rounds, 4)} per round)" if certificate.measure == "regret" else ""
-        return f"{show(value, 6)}{each}"
+    def told(value: float, show: Callable[[float, int, int], str]) -> str:
+        each = f" ({show(value, 4, rounds)} per round)" if certificate.measure == "regret" else ""
+        return f"{show(value, 6, 1)}{each}"
 
     lines = []
     if exact is not None:
         lines.append(f"{head}{told(exact, nearest)} against {certificate.rivals(best=True)}")
     if linear is not None and exact is None:
         lines.append(f"{head}at most {told(linear, rounded_up)} against {certificate.rivals()}")
-    elif linear is not None and linear != exact:
+    elif linear is not None and certificate.linear_regret != exact:
         lines.append(f"           at most {told(linear, rounded_up)}, linearised")
-    if certificate.bound < math.inf and certificate.id != LINEARISED.id:  # which is the linearised regret itself
-        lines.append(f"           theory promised at most {rounded_up(certificate.bound)} ({certificate.id})")
+    if certificate.promised < math.inf and certificate.id != LINEARISED.id:  # which is the linearised regret itself
+        lines.append(f"           theory promised at most {rounded_up(certificate.promised)} ({certificate.id})")
     lines += [
         f"           but the premise fails: {p.name} (observed {p.observed})"
         for p in certificate.premises

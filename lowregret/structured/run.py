@@ -148,7 +148,7 @@ class TaskRun(ProvedRun):
         """
         found, regret = self.certificate, None
         if found.measure == "regret" and self.linear.ridge == 0:
-            regret = found.linear_regret
+            regret = found.measured
         return error_risks(self.mistakes, self.rounds, delta, (independence(independent),), regret)
 
     def __str__(self) -> str:

@@ -82,8 +82,8 @@ def test_the_figures_are_those_of_the_run() -> None:
 
 
 def regret(run: LinearRun) -> str:
-    assert run.certificate.linear_regret is not None
-    return rounded_up(run.certificate.linear_regret, 4)
+    found = [c.linear_regret + c.rounding for c in run.certificates if c.linear_regret is not None and c.premises_hold]
+    return rounded_up(min(found), 4)
 
 
 def test_what_would_cost_much_or_is_not_known_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
 from lowregret.run.linear import LinearRun
 from lowregret.step import Constant, InverseSqrt
 from lowregret.train import train
+from lowregret.words import rounded_up
 from tests.compositions import COMPOSITIONS, TEXTBOOK, Composition, Rows, rows_for
 from tests.naive import Matrix, Vector
 
@@ -311,13 +312,14 @@ def test_mistake_certificates_of_a_run() -> None:
 def test_printing() -> None:
     X, y = labelled()
     run = train(zoo.ogd_lazy(Hinge(), 0.1, 2.0), X, y, compiled=False)
+    assert run.certificate.measured is not None
     first, loss, error, regret, bound, whose, risk, last = str(run).splitlines()
     assert first == "60 rounds, 4 weights"
     assert f"{run.loss:.6g} in all" in loss
     assert f"{run.error:.2%} of the rows predicted wrongly" in error
-    assert f"at most {run.certificate.linear_regret:.6g}" in regret
+    assert f"at most {rounded_up(run.certificate.measured)}" in regret
     assert "every fixed choice in the l2-ball of radius 2" in regret
-    assert f"theory promised at most {run.certificate.bound:.6g} ({run.certificate.id})" in bound
+    assert f"theory promised at most {rounded_up(run.certificate.promised)} ({run.certificate.id})" in bound
     assert "the error of a model drawn from those of the run" in whose
     assert f"at most {run.risks()[0].bound:.2%} on average over the draw (O2B-EB" in risk
     assert "nothing of the kind is known of the model that is kept" in last

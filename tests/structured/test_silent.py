@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -54,6 +55,8 @@ def test_silent_structures_are_within_the_rounding_of_the_bound(space: Any) -> N
     regret = float(-total) - run.rounds * 2  # to u = 0, which has a loss of 1 or 2 a round
     assert regret > 4 * run.certificate.bound
     assert regret <= run.certificate.bound + run.certificate.rounding
+    assert regret <= min(float(told) for told in re.findall(r"regret ≤ ([^ >]*)", repr(run)))
+    assert regret <= min(float(told) for told in re.findall(r"at most ([^ ]*)", str(run)))
 
 
 def test_silent_rankings_are_within_the_rounding_of_the_bound() -> None:

@@ -99,8 +99,8 @@ def _proof(args: Namespace, panel: ExpertMixture) -> Iterator[str]:
     """The regret over all rounds, and the bound on it."""
     found = panel.certificate
     yield f"regret           {panel.regret:.6g} to the best expert, {panel.best.name}, over all rounds"
-    if found.premises_hold and math.isfinite(found.bound):
-        yield f"                 theory promised at most {rounded_up(found.bound)} ({found.id}: {found.statement})"
+    if found.premises_hold and math.isfinite(found.promised):
+        yield f"                 theory promised at most {rounded_up(found.promised)} ({found.id}: {found.statement})"
     yield from (f"                 nothing was promised because not: {p.name}" for p in found.premises if not p.holds)
     if args.model:
         yield f"model            {args.model}, {os.path.getsize(args.model):,} bytes"

@@ -45,8 +45,10 @@ class Uncertainty:
             told = f"level {score.level:g}: pinball {score.pinball:.6g}, {percent(score.below)} of outcomes at or below"
             lines.append(f"                 {told}")
         proof = found.certificate
-        if proof.premises_hold and math.isfinite(proof.bound):
-            lines.append(f"                 theory promised a regret of at most {rounded_up(proof.bound)} ({proof.id})")
+        if proof.premises_hold and math.isfinite(proof.promised):
+            lines.append(
+                f"                 theory promised a regret of at most {rounded_up(proof.promised)} ({proof.id})"
+            )
         return lines
 
     def to_json(self) -> dict[str, Any]:
