@@ -51,17 +51,17 @@ def counted(count: float, thing: str, things: str = "") -> str:
 
 
 def nearest(value: float, digits: int = 6, among: int = 1) -> str:
-    """A number, shared among so many, in this many digits."""
+    """The number value/among in a few digits."""
     return f"{value / among:.{digits}g}"
 
 
 def rounded_up(value: float, digits: int = 6, among: int = 1) -> str:
-    """A number, shared among so many, rounded up: whatever was at most the value is at most what is shown."""
+    """The number value/among rounded up: whatever was at most that is at most what is shown."""
     return _rounded(value, digits, among, ROUND_CEILING)
 
 
 def rounded_down(value: float, digits: int = 6, among: int = 1) -> str:
-    """A number, shared among so many, rounded down: whatever was at least the value is at least what is shown."""
+    """The number value/among rounded down: whatever was at least that is at least what is shown."""
     return _rounded(value, digits, among, ROUND_FLOOR)
 
 
