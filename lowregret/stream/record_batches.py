@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any, BinaryIO
 
 from lowregret.errors import DataError
@@ -105,8 +104,9 @@ def _from_parquet(path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
     _require_few_rows(found.num_rows, FREE_ROWS + PER_BYTE * os.path.getsize(path), path)
     with parquet.ParquetFile(path, metadata=found, read_dictionary=texts) as file:
         done, rows = 0, max(found.num_rows, 1)
-        for most, groups in groupby(range(found.num_row_groups), lambda k: _rows_at_once(found.row_group(k), file)):
-            for batch in file.iter_batches(most, row_groups=list(groups), use_threads=use_threads):
+        for k in range(found.num_row_groups):
+            most = _rows_at_once(found.row_group(k), file)
+            for batch in file.iter_batches(most, row_groups=[k], use_threads=use_threads):
                 done += batch.num_rows
                 yield batch, done / rows
 
