@@ -339,6 +339,13 @@ def longest(x: Rows) -> int:
     return int(np.diff(x.indptr).max(initial=0)) if isinstance(x, Sparse) else x.shape[1]
 
 
+def mean_size(x: Rows) -> float:
+    """The number of entries that a row has on average."""
+    if not isinstance(x, Sparse):
+        return x.shape[1]
+    return float(x.indptr[-1] - x.indptr[0]) / max(x.shape[0], 1)
+
+
 def length(x: Rows) -> float:
     """‖x_i‖ of the longest row: O(nnz)."""
     if not isinstance(x, Sparse):

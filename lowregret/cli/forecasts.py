@@ -17,6 +17,7 @@ from lowregret.experts.columns import off_scale, times, unused_origin, why_by_na
 from lowregret.experts.scale import naive_scales
 from lowregret.stream.table import Table
 from lowregret.types import Vector
+from lowregret.words import listed
 
 OFF = 1e-6  # by how much probabilities may miss a sum of 1; they are made to have it
 
@@ -117,9 +118,9 @@ def _numeric(args: Namespace, table: Table, taken: Sequence[str]) -> tuple[list[
             left_out[name] = why
     names = [name for name in others if name not in left_out]
     if not names:
-        reasons = ", ".join(f"{name} ({why})" for name, why in left_out.items()) or "none"
+        reasons = listed([f"{name} ({why})" for name, why in left_out.items()]) or "none"
         raise DataError(
-            f"{table.name} has no column of forecasts besides {', '.join(taken) or 'none'}: name --experts. "
+            f"{table.name} has no column of forecasts besides {listed(taken) or 'none'}: name --experts. "
             f"Left out: {reasons}"
         )
     return names, left_out
@@ -135,7 +136,7 @@ def _classes(args: Namespace, table: Table) -> Forecasts:
     for row, word in enumerate(words):
         if word and word not in number:
             raise DataError(
-                f"{table.place(row)}: {word!r} in column {args.target!r} is none of the classes {', '.join(classes)}"
+                f"{table.place(row)}: {word!r} in column {args.target!r} is none of the classes {listed(classes)}"
             )
     first = classes[0]
     found = [name.removesuffix(first) for name in table.columns if name.endswith(first) and name != first]
@@ -143,7 +144,7 @@ def _classes(args: Namespace, table: Table) -> Forecasts:
     if not names:
         raise DataError(
             f"{table.name} has no expert with a column for each class: expected names such as "
-            f"{', '.join('NAME' + c for c in classes)}"
+            f"{listed(['NAME' + c for c in classes])}"
         )
     x = np.stack([np.column_stack([table.numbers(e + c) for c in classes]) for e in names], axis=1)
     x[np.isnan(x).any(2)] = math.nan

@@ -6,12 +6,13 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
+from lowregret.compile.signals import are_put_off
 from lowregret.stream.batch import Batch
 from lowregret.stream.follow import Follow
 
 
 class Interruption:
-    """Ctrl-C or a request to terminate: at once while waiting for rows, else after the batch at hand.
+    """Ctrl-C or a request to terminate: at once while waiting for rows, else between rows where a run lets signals in.
 
     A file that is followed ends there as if it had ended by itself; only the next request interrupts.
     """
@@ -39,7 +40,7 @@ class Interruption:
             self.follow.end()
             return
         again, self.wanted = self.wanted, True
-        if self.waiting or again:
+        if self.waiting or again or are_put_off():
             raise KeyboardInterrupt
 
     def __enter__(self) -> Interruption:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from lowregret.cli.scores import ScoreFile
 from lowregret.errors import StoreError
 from lowregret.run.served import Served
 from lowregret.run.session import Session
+from lowregret.store.watched import Watched
 
 
 class Keeper:
     """Writes the model now and then, and in the end; if it cannot, it looks for another place."""
 
     def __init__(
-        self, session: Session, path: str | None, every: float, scores: ScoreFile, predict_only: bool = False
+        self, session: Session, path: Watched | None, every: float, scores: ScoreFile, predict_only: bool = False
     ) -> None:
         self.session, self.path, self.every, self.scores = session, path, every, scores
         self.predict_only = predict_only  # whether the model is written for prediction alone
         self.failed = False  # to write the model where it was wanted
         self.kept = time.perf_counter()
-        again = session.origin is not None and session.origin[0] == path
+        again = session.origin is not None and session.origin[0] == str(path)
         self.written = 0 if again else None  # bytes of predictions by then, if there is a model at the path
 
     def checkpoint(self, *_: object) -> None:
@@ -39,7 +43,8 @@ class Keeper:
         self.kept = time.perf_counter()
 
     def _save(self) -> None:
-        self._model.save(str(self.path))
+        assert self.path is not None
+        self._model.save(self.path)
         self.written = self.scores.end
 
     @property
@@ -76,13 +81,24 @@ class Keeper:
             told = f"the model is kept in {elsewhere}" if elsewhere else "the model is lost, for nowhere else is room"
             print(f"lowregret: {error}; {told}", file=sys.stderr)
             return elsewhere
-        return self.path
+        return str(self.path)
 
     def _rescue(self) -> str | None:
-        """Write the model to a new folder; returns where it is, if that can be."""
+        """Write the model beside the file of another process, or to a new folder; returns where it is, if anywhere."""
+        assert self.path is not None
+        if self.path.is_anothers:
+            with suppress(StoreError):
+                self._model.save(beside := _free_beside(self.path))
+                return str(beside)
         try:
-            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(str(self.path)).name
+            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(self.path).name
             self._model.save(elsewhere)
         except OSError:
             return None
         return str(elsewhere)
+
+
+def _free_beside(path: Watched) -> Watched:
+    """A path like this one at which there is no file: m.lr.2, m.lr.3, …"""
+    names = (f"{path}.{number}" for number in itertools.count(2))
+    return next(Watched(name) for name in names if not os.path.lexists(name))

@@ -10,9 +10,10 @@ import numpy as np
 from lowregret.cli.form import form_of, open_rows
 from lowregret.cli.make import algorithm, wants_signs
 from lowregret.compile.part import Part
+from lowregret.errors import DataError
 from lowregret.run.auto import are_bits, first_labels
 from lowregret.stream.ahead import Ahead
-from lowregret.stream.batch import Stream
+from lowregret.stream.batch import Batch, Stream
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.names import number_name
 from lowregret.stream.source import expand, is_pipe
@@ -20,6 +21,7 @@ from lowregret.types import Vector
 from lowregret.words import one_line
 
 MOST_CLASSES = 100  # whole numbers that may be names of classes
+MANY_TEXTS = 2000  # that are no classes if most rows have one of their own
 
 
 def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dictionary | None) -> tuple[Part, Stream]:
@@ -45,6 +47,7 @@ def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dicti
         if again is None or len(again) == 0:  # another fault: the first one is told
             args.loss = None
             return form, stream
+        _require_classes(again, getattr(form, "target", ""))
         _say(args, f"{getattr(form, 'target', '')} holds texts: classes (--loss softmax)")
     else:
         if free:
@@ -52,6 +55,17 @@ def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dicti
         return form, stream
     form = form_of(args)
     return form, open_rows(args, form, dictionary)
+
+
+def _require_classes(first: Batch, target: str) -> None:
+    """Refuse to guess that texts name classes if most of many rows have one of their own: O(rows²) for nothing."""
+    labels = first.labels[~np.isnan(first.labels)]
+    distinct = np.unique(labels).size
+    if distinct > MANY_TEXTS and 2 * distinct > labels.size:
+        raise DataError(
+            f"{target} holds {distinct:,} texts in the first {labels.size:,} rows, probably ids, of which nothing can "
+            "be learnt: name another target, or learn them as classes with --loss softmax all the same; it takes long"
+        )
 
 
 def _say_numbers(args: Namespace, labels: Vector) -> None:

@@ -21,7 +21,7 @@ from lowregret.experts.long import Roles, time_text
 from lowregret.experts.series import SeriesMixture
 from lowregret.loss import Loss
 from lowregret.types import Vector
-from lowregret.words import counted, rounded_up
+from lowregret.words import counted, listed, rounded_up
 
 LISTED = 8  # experts that a summary names
 
@@ -115,14 +115,14 @@ class Telling:
         how = f"weights {keys.weighing}; loss: {self.args.loss}"
         yield f"experts          {len(mixture.names)}, mixed by {self._algorithm()}, {how}"
         if self.found.left_out:
-            yield f"left out         {', '.join(self.found.left_out)}: not forecasts"
+            yield f"left out         {listed(list(self.found.left_out))}: not forecasts"
         yield from (f"careful          {warning}" for warning in self.found.warnings)
         if self.before:
             yield f"resumed          {counted(self.before, 'forecast')} were learnt before"
         if mixture.joined and self.before:
-            yield f"joined           {', '.join(mixture.joined)}: as if asleep before"
+            yield f"joined           {listed(mixture.joined)}: as if asleep before"
         if mixture.retired:
-            yield f"retired          {', '.join(mixture.retired)}: not in this table, asleep from now on"
+            yield f"retired          {listed(mixture.retired)}: not in this table, asleep from now on"
         if mixture.skipped:
             rows = counted(mixture.skipped, "row")
             yield f"skipped          {rows} of origins from before: learnt then, or too late to be forecast"

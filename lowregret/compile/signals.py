@@ -37,6 +37,11 @@ def let_in() -> None:
         _post.deliver()
 
 
+def are_put_off() -> bool:
+    """Whether signals are put off: a handler that runs then was let in where an interruption does no harm."""
+    return _post.holding
+
+
 class _Post:
     """Handlers that were replaced, and signals that came since."""
 

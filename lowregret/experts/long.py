@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lowregret.errors import DataError, PartError
 from lowregret.experts.columns import are_dates
 from lowregret.types import Vector
+from lowregret.words import listed
 
 Matrix = NDArray[np.float64]
 Place = Callable[[int], str]  # where a row is, for people
@@ -93,7 +94,7 @@ def roles_of(columns: Collection[str], told: Mapping[str, str | None], dropped: 
     said = {role: name for role, name in told.items() if name}
     for role, name in said.items():
         if name not in columns:
-            there = ", ".join(list(columns)[:20])
+            there = listed(list(columns))
             raise DataError(f"the table has no column {name!r}, said to be the {role}; its columns are {there}")
     left, fitting = [name for name in known if name not in said.values()], [Roles(**said)]
     for layout in LAYOUTS:
@@ -180,7 +181,7 @@ def long_table(
         and (name in expected or (cells.dtype.kind in "iuf" and not BOUND.search(name)))
     ]
     if not names:
-        raise DataError(f"there is no column of forecasts besides {', '.join(roles.taken) or 'none'}: name experts=")
+        raise DataError(f"there is no column of forecasts besides {listed(roles.taken) or 'none'}: name experts=")
     x = np.column_stack([_numbers(columns, name) for name in names])
     y = _numbers(columns, roles.outcome) if roles.outcome else np.full(len(x), math.nan)
     return keyed(roles, columns, names, x, y)
@@ -189,7 +190,7 @@ def long_table(
 def _numbers(columns: Mapping[str, Any], name: str) -> Vector:
     """The numbers of a column, NaN where they are missing."""
     if name not in columns:
-        raise DataError(f"the table has no column {name!r}; its columns are {', '.join(list(columns)[:20])}")
+        raise DataError(f"the table has no column {name!r}; its columns are {listed(list(columns))}")
     cells = columns[name]
     if cells.dtype.kind in "iufb" or not _there(cells).any():
         return np.asarray(cells, np.float64) if cells.dtype.kind in "iufb" else np.full(len(cells), math.nan)

@@ -36,7 +36,7 @@ from lowregret.loss.verify import first_met
 from lowregret.run.round_by_round import Contents, Recorded, elsewhere
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
-from lowregret.words import counted
+from lowregret.words import counted, listed
 
 Matrix = NDArray[np.float64]
 POOLED = 0.5  # trust in the pooled mixture at the beginning, of series that are shrunk to it
@@ -317,7 +317,7 @@ class SeriesMixture(Recorded):
         self.retired = [name for name in self.names if name not in given.names]
         self.joined = new
         if len(self.retired) == len(self.names):
-            raise DataError(f"the table has none of the experts {', '.join(self.names[:20])}")
+            raise DataError(f"the table has none of the experts {listed(self.names)}")
         if new:
             self._join(new)
         infinite = np.argwhere(np.isinf(given.x))

@@ -57,10 +57,10 @@ class CarefulRun(ProvedRun):
     def _advance(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
         """Learn rows as `_pass` does, all that can be learnt without overflow.
 
-        Interpreted, they go one by one: signals come in between them, never within one.
+        Signals come in after `_rows_at_once`, or interpreted after each, never within one.
         """
         while True:
-            end = len(y) if self.compiled else min(i + 1, len(y))
+            end = min(i + (self._rows_at_once(x) if self.compiled else 1), len(y))
             i = self._pass(x, y[:end], w[:end], i, goal, REACH)
             if self.state.rounds >= goal or (i < end and not self._learn_alone(x, y, w, i)):
                 return i
@@ -68,6 +68,10 @@ class CarefulRun(ProvedRun):
             if i == len(y):
                 return i
             let_in()
+
+    def _rows_at_once(self, x: Rows) -> int:
+        """The number of rows that are learnt before signals are let in."""
+        return max(x.shape[0], 1)
 
     def _learn_alone(self, x: Rows, y: Any, w: Vector, i: int) -> bool:
         """Learn row i, unless a number overflows; returns whether it was learnt. If not, nothing is changed."""

@@ -44,7 +44,7 @@ from lowregret.risk.class_statistics import ClassTally
 from lowregret.risk.kept_trial import Foretold
 from lowregret.risk.online_to_batch import RiskCertificate, prop_3
 from lowregret.risk.promised import ASSUMED
-from lowregret.rows import OUTSIDE, Features, Rows
+from lowregret.rows import OUTSIDE, Features, Rows, mean_size
 from lowregret.rule import MirrorDescent
 from lowregret.run.base import RowRun
 from lowregret.run.confusion import Confusion
@@ -61,6 +61,8 @@ from lowregret.types import Vector
 if TYPE_CHECKING:
     from lowregret.hindsight.fixed_comparator_classes import ClassesGivenAgain
 
+AT_ONCE = 1 << 22  # cells of rows that are learnt before signals are let in: well below a second
+BASE_CELLS = 16  # that a class costs in a row without entries
 LANES = 4  # classes that there is room for in the beginning, where they are not given
 
 
@@ -119,6 +121,10 @@ class MulticlassRun(RowRun):
     def _pass(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
         given = self._worker, self.state, x, y, w, self._room, self.slots, self.guesses, i, goal, limit
         return int(call(learn_classes, self.compiled, *given))
+
+    def _rows_at_once(self, x: Rows) -> int:
+        """O(classes · entries) a row: the fewer rows, the more classes there are."""
+        return max(1, int(AT_ONCE // (self.lanes * (BASE_CELLS + mean_size(x)))))
 
     def _carried(self) -> Sequence[Any]:
         return *super()._carried(), self._known

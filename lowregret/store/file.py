@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,9 +25,10 @@ from lowregret.compile.turns import Shared, turns_of
 from lowregret.errors import DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
 from lowregret.store.migrate import OLDEST, migrated
-from lowregret.store.replacing import real_file, replaced
+from lowregret.store.replacing import real_file, replaced, what_else
 from lowregret.store.schema import SHOWN, Schema, is_shallow
 from lowregret.store.schema import Arrays as Arrays
+from lowregret.store.watched import Watched
 from lowregret.words import Brief
 
 MAGIC = b"lowregret\n"
@@ -40,11 +42,14 @@ _FIRST_FORMAT = b'{"__metadata__":{"lowregret":'  # how files of format 1 went o
 
 
 def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], arrays: Arrays) -> None:
-    """Write one file: to a temporary name beside it, flushed to disk, then renamed over the old one."""
+    """Write one file: to a temporary name beside it, flushed to disk, then renamed over the old one.
+
+    At a `Watched` path, the file of another process stays.
+    """
     target = real_file(path)
     header = {"kind": kind, "format": FORMAT, "description": _json(description)}
     try:
-        with replaced(target) as file:
+        with replaced(target, path.renaming() if isinstance(path, Watched) else None) as file:
             _write(file, header, arrays)
     except (OSError, ValueError) as error:  # a path without a name is a ValueError
         reason = getattr(error, "strerror", None) or error
@@ -232,15 +237,21 @@ def _unpacked(file: IO[bytes], code: str, shape: list[int], sizes: list[int]) ->
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
-        file = open(path, "rb")  # noqa: SIM115
+        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
     except FileNotFoundError:
         raise StoreError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged: {error}") from error
-    if not file.seekable():
+    found = os.fstat(file.fileno()).st_mode
+    if not stat.S_ISREG(found):
         file.close()
-        raise StoreError(f"{path} is a pipe, of which a model cannot be read: put it into a file")
+        raise StoreError(f"{path} is a {what_else(found)}, of which a model cannot be read: put it into a file")
     return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to is not waited for."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _header(file: IO[bytes], path: str | os.PathLike[str]) -> dict[str, Any]:

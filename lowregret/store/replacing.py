@@ -9,7 +9,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -63,14 +63,23 @@ def real_file(path: str | os.PathLike[str]) -> Path:
     except (OSError, ValueError) as error:  # links in a circle; a zero byte
         raise _refusal(path, error) from error
     if not stat.S_ISREG(found):
-        what = _OTHER.get(stat.S_IFMT(found), "special file")
-        raise StoreError(f"cannot write {path}: it is a {what}, which no file may replace; name another file")
+        raise StoreError(
+            f"cannot write {path}: it is a {what_else(found)}, which no file may replace; name another file"
+        )
     return Path(os.path.realpath(path))
 
 
+def what_else(mode: int) -> str:
+    """A word for what is no regular file, by its mode."""
+    return _OTHER.get(stat.S_IFMT(mode), "special file")
+
+
 @contextmanager
-def replaced(target: Path) -> Iterator[IO[bytes]]:
-    """A new file that replaces `target`, a `real_file`, and takes its permissions; after an error the old one stays."""
+def replaced(target: Path, renaming: AbstractContextManager[None] | None = None) -> Iterator[IO[bytes]]:
+    """A new file that replaces `target`, a `real_file`, and takes its permissions; after an error the old one stays.
+
+    `renaming` is entered while it takes its place, and may refuse that.
+    """
     _remove_leftovers(target)
     temporary = target.with_name(f".{_stem(target)}.{os.getpid()}.{threading.get_ident()}.tmp")
     temporary.unlink(missing_ok=True)  # of a process before this one that had the same number
@@ -82,7 +91,8 @@ def replaced(target: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        with renaming or nullcontext():
+            os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

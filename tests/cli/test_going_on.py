@@ -23,3 +23,12 @@ def test_names_of_columns_are_escaped_in_a_report(tmp_path: Path) -> None:
     text = report.read_text()
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert" in text
+
+
+def test_lists_of_names_are_bounded() -> None:
+    many = [f"column{k}" for k in range(10_000)]
+    mixture = ExpertMixture(["a", "b"], Hedge(0.1), Absolute(), compiled=False)
+    found = Namespace(left_out=dict.fromkeys(many, "not numbers"), unknown=0)
+    lines = list(_lines(Namespace(loss="mae"), found, mixture, many, many, 0))  # type: ignore[arg-type]
+    assert sum("column19 and 9980 more" in line for line in lines) == 3
+    assert max(map(len, lines)) < 400

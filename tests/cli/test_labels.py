@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lowregret.cli.labels import MANY_TEXTS
 from lowregret.run.session import Session
 from tests.cli.running import Told, process, run, svm_lines, written
 
@@ -245,3 +246,12 @@ def test_labels_are_shown_as_people_write_them(capsys: Capsys, tmp_path: Path) -
     assert "1 row has a label such as -0.963, but" in run(capsys, "predict", model, other).err
     told = run(capsys, "train", other, "--loss", "softmax", "--algorithm", "adagrad")
     assert "label -0.963 is no class" in told.err
+
+
+def test_texts_of_which_each_row_has_its_own_are_no_classes_unasked(capsys: Capsys, tmp_path: Path) -> None:
+    rows = written(tmp_path / "r.csv", ["y,a", *[f"id{k},1" for k in range(MANY_TEXTS + 1)]])
+    told = run(capsys, "train", rows, "--target", "y", "--quiet", "-o", tmp_path / "m.lr")
+    assert told.code == 2
+    assert "y holds 2,001 texts in the first 2,001 rows, probably ids" in told.err
+    assert "with --loss softmax" in told.err
+    assert not (tmp_path / "m.lr").exists()

@@ -24,6 +24,7 @@ from lowregret.output import Random
 from lowregret.run.linear import LinearRun
 from lowregret.run.session import Session
 from lowregret.store.file import Arrays
+from lowregret.store.watched import Watched
 from lowregret.zoo import ALGORITHMS
 from tests.cli.running import process, run, svm_lines, written
 
@@ -606,9 +607,9 @@ def test_checkpoints_on_the_way(capsys: Capsys, file: Path, tmp_path: Path) -> N
     session = Session.load(tmp_path / "m.lr")
     (tmp_path / "m.lr").unlink()
     scores = ScoreFile(None, "raw", session)
-    keeper = Keeper(session, str(tmp_path / "m.lr"), 1e-9, scores)
+    keeper = Keeper(session, Watched(tmp_path / "m.lr"), 1e-9, scores)
     keeper.checkpoint()
     assert Session.load(tmp_path / "m.lr").rows == 300
     (tmp_path / "m.lr").unlink()
-    Keeper(session, str(tmp_path / "m.lr"), 1e9, scores).checkpoint()
+    Keeper(session, Watched(tmp_path / "m.lr"), 1e9, scores).checkpoint()
     assert not (tmp_path / "m.lr").exists()

@@ -22,6 +22,7 @@ from lowregret.experts import AdaHedge, ExpertMixture, Layered
 from lowregret.features import Partitions
 from lowregret.learner.kernel_perceptron import Gaussian, KernelPerceptron
 from lowregret.loss import Hinge, Logistic
+from lowregret.run import careful, multiclass
 from lowregret.run.begin import begin
 from lowregret.run.curve import LOOKS
 from lowregret.run.delayed import delayed
@@ -185,3 +186,25 @@ def test_handlers_are_as_they_were() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     signal.signal(signal.SIGINT, before)
+
+
+# ---- many classes ----------------------------------------------------------------------------------------------------
+
+
+def test_signals_come_in_among_rows_of_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = np.arange(60) % 20
+    learner = zoo.mc_perceptron()
+    whole = begin(learner, 4, certify=False).learn(X[:60], classes)
+    monkeypatch.setattr(multiclass, "AT_ONCE", multiclass.BASE_CELLS * 200)  # some eight rows of twenty classes
+    run, looks = begin(learner, 4, certify=False), iter(range(100))
+
+    def interrupt_once() -> None:
+        if next(looks) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(careful, "let_in", interrupt_once)
+    with pytest.raises(KeyboardInterrupt):
+        run.learn(X[:60], classes)
+    assert 0 < run.rounds < 60
+    run.learn(X[run.rounds : 60], classes[run.rounds :])
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(run.state, whole.state, strict=True))

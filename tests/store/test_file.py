@@ -217,6 +217,14 @@ def test_a_pipe_is_no_file(written: Path, tmp_path: Path) -> None:
         os.close(end)
 
 
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="pipe is a pipe, of which a model cannot be read"):
+        store.kind_of(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="is a device, of which"):
+        store.kind_of("/dev/null")
+
+
 @pytest.mark.parametrize("bytes_", [b"", b"hello", b"\0" * 100, b"\xff" * 100, b'{"json": true}' * 20])
 def test_other_files_are_refused(tmp_path: Path, bytes_: bytes) -> None:
     (tmp_path / "f").write_bytes(bytes_)

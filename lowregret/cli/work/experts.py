@@ -29,6 +29,7 @@ from lowregret.experts.portfolio import Portfolio
 from lowregret.experts.review import Review
 from lowregret.experts.state import behind_each
 from lowregret.store.replacing import require_place
+from lowregret.store.watched import Watched
 from lowregret.stream.read import CACHE
 from lowregret.stream.table import Table, read_table
 from lowregret.words import counted
@@ -58,6 +59,7 @@ def _mix(args: Namespace, clock: Clock) -> int:
 
 def _require_places(args: Namespace) -> None:
     """Refuse files that cannot be written, and tables in which columns have no names."""
+    args.place = Watched(args.model) if args.model else None  # what is there before it is read
     for path in (args.report, args.plot, args.predictions, args.model, args.weights_over_time):
         if path is not None:
             require_place(path)
@@ -84,7 +86,7 @@ def _mix_plain(args: Namespace, clock: Clock, columns: Table) -> int:
     if not panel.rounds:
         raise DataError(f"{args.table} has no row with a forecast and an outcome: nothing was learnt")
     if args.model:
-        panel.save(args.model)
+        panel.save(args.place)
     beside = around(args, found, p, bounds)
     if args.predictions:
         write_predictions(args.predictions, np.column_stack([found.unscaled(p), *beside.columns]))

@@ -29,7 +29,7 @@ from lowregret.experts.substitute import Mean
 from lowregret.store.kinds import load
 from lowregret.store.replacing import write_result
 from lowregret.stream.table import Table
-from lowregret.words import counted, rounded_up
+from lowregret.words import counted, listed, rounded_up
 
 
 def resumed_mixture(args: Namespace) -> Any:
@@ -54,7 +54,7 @@ def go_on(args: Namespace, clock: Clock, table: Table, panel: ExpertMixture) -> 
     joined = [name for name in found.names if name not in panel.names]
     retired = [name for name in panel.names if name not in found.names]
     if len(joined) == len(found.names):
-        raise DataError(f"{args.table} has none of the experts {', '.join(panel.names[:20])}")
+        raise DataError(f"{args.table} has none of the experts {listed(panel.names)}")
     if joined:
         join_mixture(panel, joined)
     x, before = aligned(found.x, found.names, panel.names), panel.rounds
@@ -63,7 +63,7 @@ def go_on(args: Namespace, clock: Clock, table: Table, panel: ExpertMixture) -> 
     except DataError as error:
         raise DataError(f"{found.place(panel.asked)}: {error}") from None
     if args.model:
-        panel.save(args.model)
+        panel.save(args.place)
     if args.predictions:
         write_predictions(args.predictions, p)
     if args.weights_over_time:
@@ -79,11 +79,11 @@ def _lines(
     yield f"experts          {len(panel.names)}, loss: {args.loss}"
     yield f"resumed          {counted(before, 'round')} before, {counted(panel.rounds - before, 'round')} now"
     if found.left_out:
-        yield f"left out         {', '.join(found.left_out)}: not forecasts"
+        yield f"left out         {listed(list(found.left_out))}: not forecasts"
     if joined:
-        yield f"joined           {', '.join(joined)}: as if asleep before"
+        yield f"joined           {listed(joined)}: as if asleep before"
     if retired:
-        yield f"retired          {', '.join(retired)}: not in this table, asleep in it"
+        yield f"retired          {listed(retired)}: not in this table, asleep in it"
     if found.unknown:
         yield f"future           {counted(found.unknown, 'row')} without an outcome: forecast, not learnt"
 

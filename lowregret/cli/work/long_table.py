@@ -67,7 +67,7 @@ def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed:
     mixture.learn(given)
     learnt = clock.read().total
     if args.model:
-        mixture.save(args.model)
+        mixture.save(args.place)
     waiting = int(np.count_nonzero(~np.isnan(mixture.waiting.y)))
     x = aligned(given.x, given.names, mixture.names)
     review = TableReview.of(mixture.way.loss, mixture.way.compiled, x, given.y, mixture.forecasts, given.series)

@@ -48,7 +48,7 @@ def learn_on_ray(args: Namespace, clock: Clock) -> int:
     if done.run.rounds == 0:
         raise DataError(nothing(done, args))
     if args.model:
-        done.save(args.model)
+        done.save(args.place)
     if sys.stderr.isatty() and not args.quiet:
         sys.stderr.write(FRESH)
     tell_session(done, args, clock.read(), args.model)

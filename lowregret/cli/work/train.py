@@ -40,6 +40,7 @@ from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
 from lowregret.show.text import tell_importance
 from lowregret.store.replacing import real_file, require_place, write_result
+from lowregret.store.watched import Watched
 from lowregret.stream.ahead import Ahead
 from lowregret.stream.batch import Batch, Stream, raise_faults
 from lowregret.stream.choose import skip_and_hold_out
@@ -69,7 +70,7 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
     args.holdout = _count_held_out(args.holdout, stream, args)
     problem: BaseException | None = None
     with Interruption(args.follow) as interruption, score_file(args.predictions, args.link, session) as scores:
-        keeper = Keeper(session, args.model, args.checkpoint, scores, args.predict_only)
+        keeper = Keeper(session, args.place, args.checkpoint, scores, args.predict_only)
         try:
             _go_over(session, stream, args, scores, keeper, interruption)
         except KeyboardInterrupt:
@@ -180,7 +181,8 @@ def tell_session(session: Session, args: Namespace, seconds: Seconds, model: str
 
 
 def require_places(args: Namespace) -> None:
-    """Say before learning that something could not be written after it."""
+    """Say before learning that something could not be written after it, and see what is there before it is read."""
+    args.place = Watched(args.model) if args.model else None
     for path in (args.model, args.weights, args.predictions, args.report, args.plot):
         if path not in (None, STDIN):
             require_place(path)

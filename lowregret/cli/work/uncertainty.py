@@ -17,7 +17,7 @@ from lowregret.cli.interval_columns import IntervalEnds
 from lowregret.errors import PartError
 from lowregret.experts import ConformalIntervals, Quantiles
 from lowregret.stream.table import Table
-from lowregret.words import percent, rounded_up
+from lowregret.words import listed, percent, rounded_up
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Uncertainty:
         return found
 
     def _quantile_lines(self, found: Quantiles) -> list[str]:
-        whose = "out of all experts" if self.bounds is None else f"out of interval columns of {', '.join(found.names)}"
+        whose = "out of all experts" if self.bounds is None else f"out of interval columns of {listed(found.names)}"
         rounds, best = max(found.rounds, 1), found.best
         lines = [f"quantiles        CRPS {found.loss / rounds:.6g} a round, {whose}"]
         lines.append(f"                 {best.loss / rounds:.6g} that of {best.name}, the best expert")
