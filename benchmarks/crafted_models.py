@@ -61,9 +61,14 @@ def is_part(value: Any) -> bool:
 
 @cache
 def parts() -> tuple[Told, ...]:
-    """The descriptions of all parts that can be made without parameters, and the names of the others."""
+    """The descriptions of all parts of the package: those made without parameters whole, the others by name.
+
+    A process may have parts of others, which do as they like; what is drawn must not depend on them.
+    """
     found: list[Told] = []
     for name, kind in Part.registry.items():
+        if not kind.__module__.startswith("lowregret."):
+            continue
         try:
             found.append(to_json(kind()))
         except (LowRegretError, TypeError, ValueError, AttributeError, NotImplementedError):

@@ -224,16 +224,19 @@ def _sqrt_scale(e: Evidence) -> tuple[float, float]:
     return radius, math.sqrt(2) * radius / step.eta
 
 
+_SLACK = 1 + 1e-12  # by which observed lengths may exceed G for having been rounded
+
+
 def _sqrt_tuned(e: Evidence) -> float:
-    """UG√(8T), which ‖z_t‖ ≤ sG, s ≥ 1, makes s² times as much at most: by that the premise lets rounding pass."""
+    """UG√(8T), which ‖z_t‖ ≤ sG, s ≥ 1, makes s² times as much at most: so much as the premise lets rounding pass."""
     radius, lipschitz = _sqrt_scale(e)
-    beyond = max(math.sqrt(e.sums[LARGEST]) / lipschitz, 1.0)
+    beyond = min(max(math.sqrt(e.sums[LARGEST]) / lipschitz, 1.0), _SLACK)
     return radius * lipschitz * math.sqrt(8 * e.rounds) * (beyond * beyond)
 
 
 def _sqrt_premise(e: Evidence) -> tuple[Premise, ...]:
     lipschitz, seen = _sqrt_scale(e)[1], math.sqrt(e.sums[LARGEST])
-    return (Premise(f"‖z_t‖ ≤ G = √2·U/η = {lipschitz:.6g}", seen <= lipschitz * (1 + 1e-12), seen),)
+    return (Premise(f"‖z_t‖ ≤ G = √2·U/η = {lipschitz:.6g}", seen <= lipschitz * _SLACK, seen),)
 
 
 def _sqrt_printed(e: Evidence) -> float:

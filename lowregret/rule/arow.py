@@ -51,6 +51,8 @@ class AROW(PerCoordinate):
 
     def push(self, s: State, j: Index, g: float, round_sums: Sums) -> Sums:
         energy, delta, pulled, grown, spread, judged, widest = round_sums
+        if g == 0.0:
+            return round_sums
         at = cell(j, 4)
         s.table[at] -= g
         seen, before = s.table[at + SQUARES], s.table[at + WEIGHT]
