@@ -174,6 +174,8 @@ class Curve:
             if self.run.frozen is not None:
                 self.run.frozen_scores(piece, y[i:end], np.arange(end - i), w[i:end], self.run.nobody)
             i = end
+            if run.trial.ended is not None and self.run.rounds > run.trial.ended:
+                self.end_trial(run.trial)  # or it would freeze models that the run has not
             if self.run.rounds == goal:
                 self.run._pause()
 

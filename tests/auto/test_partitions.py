@@ -74,6 +74,20 @@ def test_batches_and_resuming_change_no_bit(loss: Any, cuts: list[int], tmp_path
 
 
 @every_loss
+@pytest.mark.parametrize("first", [100, 256, 900], ids=str)
+def test_rows_that_come_again_before_a_look_are_learnt_and_saved(loss: Any, first: int, tmp_path: Path) -> None:
+    """Frozen models are judged no more; a companion that then begins anew has frozen none that the run has not."""
+    X, y = curved(loss, first)
+    run = train(small(loss), X, y)
+    run.end_trial()
+    run.learn(np.tile(X, (N // first, 1)), np.tile(y, N // first)).save(tmp_path / "run")
+    again = load(tmp_path / "run")
+    assert run.rounds > max(look for look in LOOKS if look < N)
+    assert len(run.curve.run.trial.records) == len(run.trial.records) > 0
+    assert same(run.learn(X, y), again.learn(X, y))
+
+
+@every_loss
 @pytest.mark.parametrize("kind", [Dense, Sparse])
 def test_batches_may_come_in_the_memory_of_those_before(loss: Any, kind: Any) -> None:
     X, y = curved(loss)
