@@ -269,7 +269,7 @@ class ExpertMixture(Recorded):
         """The bound on the regret to every sequence of experts with this number of switches, in order of outcomes."""
         if switches == 0:
             found = self.certificate
-            return found.bound if found.premises_hold else math.inf
+            return found.promised if found.premises_hold else math.inf
         if not self.certificate.premises_hold:
             return math.inf
         parts = self.aggregator, self.substitution, self.loss_function

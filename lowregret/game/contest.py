@@ -39,8 +39,7 @@ class Contest:
     @property
     def holds(self) -> bool:
         """Whether the premises held, and no measured number ever exceeded its bound."""
-        slack = self.certificate.rounding
-        above = any(row.bound is not None and not at_most(row.regret, row.bound + slack) for row in self.rows)
+        above = any(row.bound is not None and not at_most(row.regret, row.bound) for row in self.rows)
         return self.certificate.holds and not above
 
     @property
@@ -91,7 +90,7 @@ class Contest:
         linearised = any(row.linear_regret is not None for row in self.rows)
         head = ["round", "loss", self.certificate.measure, f"bound ({self.certificate.id})", "ratio"]
         cells = [
-            [f"{r.round:,}", _format(r.loss), _format(r.regret), _format(r.bound), _format(_ratio(r))]
+            [f"{r.round:,}", _format(r.loss), _format(r.regret), _at_most(r.bound), _format(_ratio(r))]
             for r in self.rows
         ]
         if linearised:
@@ -116,6 +115,11 @@ def _ratio(row: Row) -> float | None:
 def _format(value: float | None) -> str:
     """Five digits, and nothing of rounding errors around 0."""
     return "–" if value is None else f"{round(value, 9) + 0.0:.5g}"
+
+
+def _at_most(value: float | None) -> str:
+    """Five digits that the value is not above."""
+    return "–" if value is None else rounded_up(value, 5)
 
 
 def contest(

@@ -38,7 +38,10 @@ REPEATED = 20  # games whose mean stands for an expectation
 
 @dataclass(frozen=True)
 class Row:
-    """The books after a round: `regret` is what the certificate bounds (mistakes, where it says so)."""
+    """The books after a round: `regret` is what the certificate bounds (mistakes, where it says so).
+
+    `linear_regret` and `bound` have their rounding in them.
+    """
 
     round: int
     loss: float
@@ -88,8 +91,8 @@ def prefer(found: list[Certificate], theorems: tuple[str, ...]) -> Certificate:
 
 
 def _row(t: int, loss: float, c: Certificate) -> Row:
-    bound = c.bound if c.premises_hold and math.isfinite(c.bound) else None
-    return Row(t, loss, math.nan if c.regret is None else c.regret, c.linear_regret, bound)
+    bound = c.promised if c.premises_hold and math.isfinite(c.promised) else None
+    return Row(t, loss, math.nan if c.regret is None else c.regret, c.measured, bound)
 
 
 class CostGameTable(GameTable):

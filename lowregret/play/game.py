@@ -322,7 +322,7 @@ class Game(Saved):
             np.array(marks, np.int64),
             loss[np.array(marks, int) - 1],
             np.array([self._linear_regret(t, self.comparator) for t in marks]),
-            np.array([c.bound if c.premises_hold else np.nan for c in found]),
+            np.array([c.promised if c.premises_hold else np.nan for c in found]),
             found[-1].id if found else "",
             regret,
         )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lowregret.domain import Domain, L2Ball, Simplex
 from lowregret.errors import PartError
+from lowregret.experts import ExpertMixture, Hedge
 from lowregret.game import (
     ALGORITHMS,
     CATALOGUE,
@@ -29,6 +30,10 @@ from lowregret.game.cost_games import BallGame
 from lowregret.game.environment import LateAnswers, ObliviousGame
 from lowregret.game.tables import marks
 from lowregret.loss import Hinge
+from lowregret.mirror import Entropy
+from lowregret.play import play
+from lowregret.rule import MirrorDescent
+from lowregret.step import Constant
 from tests.laws.comparators import hindsight, least
 
 ROUNDS = 24
@@ -365,3 +370,18 @@ def test_regret_on_rows_lies_where_a_cone_program_says(name: str, algorithm: str
     found = hindsight(Hinge(), table.x, table.y, np.ones(30), e.domain)
     slack = 2e-4 * (1 + found.upper)
     assert row.loss - found.upper - slack <= row.regret <= row.loss - found.lower + slack
+
+
+def test_what_a_table_shows_of_bounds_has_their_rounding_in_it() -> None:
+    """In floats a tight game's regret may exceed a bare bound, but not what rows, tables and curves show."""
+    played = contest("orthogonal", "ogd", 64)
+    last, c = played.rows[-1], played.certificate
+    assert c.rounding > 0
+    assert last.bound == c.promised > c.bound
+    assert last.linear_regret == c.measured
+    assert str(played).splitlines()[-2].split()[-2] == "8.0001"  # 8 and its rounding, rounded up
+    curves = play(MirrorDescent(Entropy(), Constant(0.1)), np.random.default_rng(0).random((16, 3)))
+    named = next(c for c in curves.certificates if c.id == curves.trace.theorem)
+    assert curves.trace.bound[-1] == named.promised > named.bound
+    mixture = ExpertMixture(2, Hedge(0.1)).learn([[1.0, 2.0], [3.0, 5.0]], [1.0, 4.0])
+    assert mixture.bound(0) == mixture.certificate.promised > mixture.certificate.bound
