@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
-from llvmlite.binding import ffi  # type: ignore[import-untyped]
-from numba.core.compiler_lock import global_compiler_lock
+from llvmlite import binding  # type: ignore[import-untyped]
+from numba.core import compiler_lock
 
 PATIENCE = 120.0  # seconds: longer than any loop takes to compile, and an end should that thread wait for this one
-_LOCKS: tuple[Any, ...] = (
-    global_compiler_lock._lock,
-    ffi.lib._lock._lock,
-)  # in the order of compiling
+_OWNERS = (  # in the order of compiling; they are no promise of Numba's, so that another release may lack them
+    (compiler_lock, "global_compiler_lock._lock"),
+    (binding, "ffi.lib._lock._lock"),
+)
 _taken: list[Any] = []
 
 
+def compiler_locks() -> Iterator[Any]:
+    """The locks that a thread holds while it compiles, as far as this release of Numba has them."""
+    for owner, names in _OWNERS:
+        found: Any = owner
+        for name in names.split("."):
+            found = getattr(found, name, None)
+        if hasattr(found, "acquire") and hasattr(found, "release"):
+            yield found
+
+
 def _take() -> None:
-    for lock in _LOCKS:
+    for lock in compiler_locks():
         if lock.acquire(timeout=PATIENCE):
             _taken.append(lock)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,6 +16,7 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 from lowregret import zoo
+from lowregret.compile.forks import compiler_locks
 from lowregret.compile.signals import Unbroken
 from lowregret.compile.turns import Changing, turns_of
 from lowregret.loss import Cost
@@ -127,6 +130,33 @@ def test_a_fork_waits_while_a_thread_compiles() -> None:
 
     assert in_child(use) == "['compiled']"
     thread.join()
+
+
+def test_both_locks_of_the_compiler_are_known() -> None:
+    assert len(list(compiler_locks())) == 2
+
+
+def test_without_the_compilers_private_locks_the_package_is_imported_and_forks() -> None:
+    """They are no promise of Numba's: a release that has them elsewhere must not stop the import."""
+    code = (
+        "import os, threading\n"
+        "from llvmlite.binding import ffi\n"
+        "from numba.core import compiler_lock\n"
+        "class Other:\n"
+        "    def __enter__(self): pass\n"
+        "    def __exit__(self, *_): pass\n"
+        "    def __call__(self, function): return function\n"
+        "compiler_lock.global_compiler_lock = Other()\n"
+        "ffi.lib._lock = threading.RLock()\n"
+        "import lowregret.compile.kernel\n"
+        "from lowregret.compile.forks import compiler_locks\n"
+        "assert list(compiler_locks()) == []\n"
+        "child = os.fork()\n"
+        "if child == 0: os._exit(7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_signals_put_off_in_the_first_process_reach_the_child() -> None:
