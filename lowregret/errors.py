@@ -23,6 +23,10 @@ class StoreError(LowRegretError, OSError):
     """A model file cannot be read or written."""
 
 
+class CheckError(StoreError):
+    """What was to be written fails its own check, a fault of this package: `load` would refuse it, so it was not."""
+
+
 class AbsentError(LowRegretError, ImportError):
     """An extra that is needed is not installed."""
 

@@ -7,11 +7,11 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from lowregret.cli.scores import ScoreFile
-from lowregret.errors import StoreError
+from lowregret.errors import CheckError, StoreError
 from lowregret.run.served import Served
 from lowregret.run.session import Session
 from lowregret.store.watched import Watched
@@ -71,34 +71,50 @@ class Keeper:
             self.scores.cut_back(self.written)
 
     def _save_somewhere(self) -> str | None:
-        try:
-            self._save()
-        except StoreError as error:
-            self.failed = True
-            elsewhere = self._rescue()
-            if elsewhere is None:
-                self._cut_back()
-            told = f"the model is kept in {elsewhere}" if elsewhere else "the model is lost, for nowhere else is room"
-            print(f"lowregret: {error}; {told}", file=sys.stderr)
-            return elsewhere
-        return str(self.path)
-
-    def _rescue(self) -> str | None:
-        """Write the model beside the file of another process, or to a new folder; returns where it is, if anywhere."""
         assert self.path is not None
-        if self.path.is_anothers:
-            with suppress(StoreError):
-                self._model.save(beside := _free_beside(self.path))
-                return str(beside)
-        try:
-            elsewhere = Path(tempfile.mkdtemp(prefix="lowregret-")) / Path(self.path).name
-            self._model.save(elsewhere)
-        except OSError:
-            return None
-        return str(elsewhere)
+        found = save_somewhere(self._model, self.path)
+        self.failed = found != str(self.path)
+        if found is None:
+            self._cut_back()
+        elif not self.failed:
+            self.written = self.scores.end
+        return found
 
 
-def _free_beside(path: Watched) -> Watched:
-    """A path like this one at which there is no file: m.lr.2, m.lr.3, …"""
-    names = (f"{path}.{number}" for number in itertools.count(2))
-    return next(Watched(name) for name in names if not os.path.lexists(name))
+def save_somewhere(model: Served, path: Watched) -> str | None:
+    """Write a model to its path or else to another, and say so; returns where it can be loaded from, if anywhere."""
+    try:
+        model.save(path)
+    except CheckError as error:
+        place, told = _put_elsewhere(model.save_draft, path, _free_names(f"{path}.draft"))
+        kept = told if place is None else f"what was learnt is kept in {place}, for a version without it to load"
+        print(f"lowregret: {error}; this is a fault of lowregret, please report it; {kept}", file=sys.stderr)
+        return None
+    except StoreError as error:
+        place, told = _put_elsewhere(model.save, path, _free_names(f"{path}") if path.is_anothers else ())
+        print(f"lowregret: {error}; {told if place is None else f'the model is kept in {place}'}", file=sys.stderr)
+        return place
+    return str(path)
+
+
+def _put_elsewhere(save: Callable[[Watched], object], path: Watched, beside: Iterable[str]) -> tuple[str | None, str]:
+    """Write beside a path, if names are given, or else to a new folder; returns where, or None and why it is lost."""
+    for name in itertools.islice(beside, 1):
+        with suppress(StoreError):
+            save(Watched(name))
+            return name, ""
+    folder = None
+    try:
+        folder = tempfile.mkdtemp(prefix="lowregret-")
+        save(elsewhere := Watched(os.path.join(folder, os.path.basename(path.path))))
+    except OSError as error:
+        if folder is not None:
+            os.rmdir(folder)
+        return None, f"the model is lost, as it cannot be written elsewhere either: {error.strerror or error}"
+    return elsewhere.path, ""
+
+
+def _free_names(path: str) -> Iterator[str]:
+    """Paths like this one at which there is no file: m.lr, m.lr.2, m.lr.3, …"""
+    names = itertools.chain([path], (f"{path}.{number}" for number in itertools.count(2)))
+    return (name for name in names if not os.path.lexists(name))

@@ -195,6 +195,10 @@ class Mixture(RunRecord):
     def see(self, run: Any, x: Rows, y: Any, w: Vector, begin: int, end: int, rounds: int) -> None:
         self.reserving.see(run, x, y, w, begin, end, rounds)
 
+    def drop_trial(self, run: Any) -> None:
+        super().drop_trial(run)
+        self.reserving.forget()
+
     def next_pause(self, run: Any) -> int:
         return next_end(run.rounds)
 

@@ -316,7 +316,7 @@ class RowRun(CarefulRun, Patient, Scoring):
     def end_trial(self) -> None:
         """Judge frozen models no more, for the rows to come were learnt before."""
         if self.trial.ended is None and self.tally.shuffled:  # what was found so far is worth nothing
-            self.trial, self.frozen = Trial(ended=0), None
+            self.record.drop_trial(self)
         self.trial.end(self.rounds)
 
     def _pause(self) -> None:

@@ -184,7 +184,7 @@ class Curve:
         if self.run is not None:
             self.run.trial.end(trial.ended or 0)
             if trial.ended == 0:
-                self.run.trial, self.run.frozen = Trial(ended=0), None
+                self.run.record.drop_trial(self.run)
 
     # ---- results -------------------------------------------------------------------------------------------------
 

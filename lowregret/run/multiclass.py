@@ -210,7 +210,8 @@ class MulticlassRun(RowRun):
     def contents(self) -> tuple[dict[str, Any], Arrays]:
         description, arrays = super().contents()
         classes = {"classes": self.classes.names, "fixed": self.classes.fixed}
-        room = {"lanes": self.lanes, "known": int(self._known[0]), "frozen_known": self._frozen_known}
+        room = {"lanes": self.lanes, "known": int(self._known[0])}
+        room["frozen_known"] = 0 if self.frozen is None else self._frozen_known
         confusion = {"confusion": self.confusion.counts, "confusion.sums": self.confusion.sums}
         return description | classes | room, arrays | confusion
 

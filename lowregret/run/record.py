@@ -13,7 +13,7 @@ from lowregret.certificate.trace import WIDTH, Trace, next_mark, trace
 from lowregret.compile.call import compilable
 from lowregret.domain import Domain
 from lowregret.errors import PartError
-from lowregret.risk.kept_trial import next_freeze
+from lowregret.risk.kept_trial import Trial, next_freeze
 from lowregret.rows import Rows
 from lowregret.state import State
 from lowregret.store.file import Arrays
@@ -107,6 +107,10 @@ class RunRecord:
 
     def see(self, run: Any, x: Rows, y: Any, w: Vector, begin: int, end: int, rounds: int) -> None:
         """Take note of rows begin, …, end − 1, learnt after this many rounds, if a record has use of them."""
+
+    def drop_trial(self, run: Any) -> None:
+        """Forget the model of a run that is on trial, and all that was found and kept for it."""
+        run.trial, run.frozen = Trial(ended=0), None
 
     def next_pause(self, run: Any) -> int:
         """The next round after which `pause` must be called."""

@@ -59,6 +59,10 @@ class Served:
         schema = self.run.schema
         store.write_checked(path, self.run.kind, schema, *schema.named(*self.contents()))
 
+    def save_draft(self, path: str | os.PathLike[str]) -> None:
+        """Write what fails its own check, so that what was learnt is not lost; `load` goes on to refuse it."""
+        store.write(path, self.run.kind, *self.run.schema.named(*self.contents()))
+
     def contents(self) -> tuple[dict[str, Any], store.Arrays]:
         """Everything that a file keeps of it: the `contents` of the run, and the rest beside."""
         description, arrays = self.run.contents()

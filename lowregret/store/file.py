@@ -22,7 +22,7 @@ import numpy as np
 
 from lowregret.compile.memory import free_memory, physical_memory, roomy
 from lowregret.compile.turns import Shared, turns_of
-from lowregret.errors import DataError, LowRegretError, PartError, StoreError
+from lowregret.errors import CheckError, DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
 from lowregret.store.migrate import OLDEST, migrated
 from lowregret.store.replacing import real_file, replaced, what_else
@@ -51,6 +51,8 @@ def write(path: str | os.PathLike[str], kind: str, description: dict[str, Any], 
     try:
         with replaced(target, path.renaming() if isinstance(path, Watched) else None) as file:
             _write(file, header, arrays)
+    except StoreError as error:  # another process has put its own there
+        raise StoreError(f"cannot write {path}: {error}") from error
     except (OSError, ValueError) as error:  # a path without a name is a ValueError
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"cannot write {path}: {reason}; what was there before is unharmed") from error
@@ -63,7 +65,7 @@ def write_checked(
     try:
         schema.checked(path, json.loads(_json(description)), arrays)
     except StoreError as error:
-        raise StoreError(f"not written, as it could not be read again: {error}") from error
+        raise CheckError(f"not written, as it could not be read again: {error}") from error
     write(path, kind, description, arrays)
 
 

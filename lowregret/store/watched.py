@@ -39,7 +39,7 @@ class Watched(os.PathLike[str]):
         """Put a file at the path, while no other process does so; raises a `StoreError` if one has done so before."""
         with _alone(os.path.dirname(os.path.realpath(self.path))):
             if self.is_anothers:
-                raise StoreError("another process has written it since this one began")
+                raise StoreError("another process has written it since this one began, and its file stays")
             yield
             self._seen = _stamp(self.path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,22 @@ def test_rows_that_come_again_before_a_look_are_learnt_and_saved(loss: Any, firs
     assert run.rounds > max(look for look in LOOKS if look < N)
     assert len(run.curve.run.trial.records) == len(run.trial.records) > 0
     assert same(run.learn(X, y), again.learn(X, y))
+
+
+@every_loss
+@pytest.mark.parametrize("batches", [[50, 100], [150], [50, 250, 900]], ids=str)
+def test_rows_of_which_some_had_come_twice_are_learnt_again_and_saved(
+    loss: Any, batches: list[int], tmp_path: Path
+) -> None:
+    """What was on trial is worth nothing then, and dropped with the rows that were kept to try it on."""
+    X, y = curved(loss, 25)
+    run = train(small(loss), np.tile(X, (2, 1)), np.tile(y, 2))
+    for size in batches:
+        run.end_trial()
+        run.learn(np.resize(X, (size, X.shape[1])), np.resize(y, size)).save(tmp_path / "run")
+        assert same(copy.deepcopy(run).learn(X, y), load(tmp_path / "run").learn(X, y))
+    assert run.trial.ended == 0
+    assert not len(run.trial.records)
 
 
 @every_loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import socket
@@ -245,6 +246,49 @@ def test_what_could_not_be_read_again_is_not_written(capsys: Capsys, here: Path)
         with pytest.raises(StoreError, match=r"not written, as it could not be read again: m\.lr "):
             kept.save("m.lr")
     assert (here / "m.lr").read_bytes() == before
+
+
+def spoilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every model fail its own check, as if it had been learnt wrongly."""
+    contents = Session.contents
+
+    def wrong(session: Session) -> Any:
+        description, arrays = contents(session)
+        return description, arrays | {"sums": arrays["sums"] * np.nan}
+
+    monkeypatch.setattr(Session, "contents", wrong)
+
+
+def test_what_fails_its_own_check_is_kept_beside(capsys: Capsys, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that was learnt is lost, no good model makes way, and the cause is told."""
+    assert run(capsys, *TRAIN, "-o", "m.lr").code == 0
+    before = (here / "m.lr").read_bytes()
+    spoilt(monkeypatch)
+    for draft in ("m.lr.draft", "m.lr.draft.2"):
+        told = run(capsys, *TRAIN, "-o", "m.lr")
+        assert told.code == 2
+        assert "lowregret: not written, as it could not be read again: " in told.err
+        assert f"a fault of lowregret, please report it; what was learnt is kept in {draft}, for a" in told.err
+        description, arrays = store.read(draft, store.kind_of("m.lr"))
+        assert description["session"]["rows"] == 20
+        assert arrays.keys() == store.read("m.lr", store.kind_of("m.lr"))[1].keys()
+        assert run(capsys, "predict", draft, "rows.svm").code == 2
+    assert (here / "m.lr").read_bytes() == before
+
+
+def test_a_model_that_is_lost_is_so_for_the_reason_that_is_told(
+    capsys: Capsys, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    spoilt(monkeypatch)
+    monkeypatch.setattr(store, "_write", full)
+    told = run(capsys, *TRAIN, "-o", "m.lr")
+    assert told.code == 2
+    assert "the model is lost, as it cannot be written elsewhere either: cannot write " in told.err
+    assert ": No space left on device" in told.err
+    assert os.listdir(here) == ["rows.svm"]
 
 
 def test_predictions_that_another_process_writes_are_left_to_it(capsys: Capsys, here: Path) -> None:

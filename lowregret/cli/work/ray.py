@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 
-from lowregret.cli import DONE
+from lowregret.cli import BAD, DONE
 from lowregret.cli.arguments import THEORY
 from lowregret.cli.clock import Clock
 from lowregret.cli.form import form_of, open_rows
+from lowregret.cli.keeper import save_somewhere
 from lowregret.cli.labels import settle_labels
 from lowregret.cli.streams import FRESH
 from lowregret.cli.work.train import nothing, require_places, start_session, tell_session
@@ -47,9 +48,8 @@ def learn_on_ray(args: Namespace, clock: Clock) -> int:
         done = finish(session, plan, args.cuts, tell)
     if done.run.rounds == 0:
         raise DataError(nothing(done, args))
-    if args.model:
-        done.save(args.place)
+    model = save_somewhere(done, args.place) if args.model else None
     if sys.stderr.isatty() and not args.quiet:
         sys.stderr.write(FRESH)
-    tell_session(done, args, clock.read(), args.model)
-    return DONE
+    tell_session(done, args, clock.read(), model)
+    return DONE if model == args.model else BAD

@@ -122,8 +122,9 @@ def _where(session: Session, args: Namespace, model: str | None) -> str:
         return f"{counted(session.rows, 'row')}; {model} is for prediction alone: begin again to learn all of them"
     if args.passes > 1:
         return f"{counted(session.run.rounds, 'round')}; passes cannot be gone on with, --resume begins a first one"
-    again = f"--resume {model} --skip {session.rows}" if model else "without -o, so nothing was kept"
-    return f"{counted(session.rows, 'row')}; go on with {again}"
+    if model:
+        return f"{counted(session.rows, 'row')}; go on with --resume {model} --skip {session.rows}"
+    return f"{counted(session.rows, 'row')}; {'no model is' if args.model else 'without -o, nothing was'} kept"
 
 
 def nothing(session: Session, args: Namespace) -> str:
