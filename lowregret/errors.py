@@ -24,7 +24,7 @@ class StoreError(LowRegretError, OSError):
 
 
 class CheckError(StoreError):
-    """What was to be written fails its own check, a fault of this package: `load` would refuse it, so it was not."""
+    """A model fails its own check, which is a fault of this package: as `load` would refuse it, it is not written."""
 
 
 class AbsentError(LowRegretError, ImportError):
