@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from lowregret.errors import DataError
@@ -58,12 +58,21 @@ def _require_few_rows(rows: int, most: int, name: str) -> None:
 
 def _from_object(pa: Any, table: Any, use_threads: bool) -> Iterator[tuple[Any, float]]:
     bare = table.reset_index(drop=True) if hasattr(table, "iloc") else table  # pandas would hand over names of rows
+    _require_no_objects(table)
     try:
         reader = pa.RecordBatchReader.from_stream(bare)
     except (TypeError, ValueError, ArithmeticError) as error:  # of whoever made the object
         raise DataError(f"cannot read {name_of(table)}: {error}") from None
     for batch in reader:
         yield batch, 0.0
+
+
+def _require_no_objects(table: Any) -> None:
+    """Refuse columns of Python's objects in a frame of polars, which hands over their addresses as bytes."""
+    schema = getattr(table, "schema", None)
+    for name, kind in schema.items() if isinstance(schema, Mapping) else ():
+        if "Object" in str(kind):
+            raise DataError(f"the column {name!r} holds objects of Python ({kind}): drop it, or make it numbers or texts")
 
 
 def _from_file(pa: Any, path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:

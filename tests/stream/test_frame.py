@@ -97,3 +97,12 @@ def test_names_of_rows_are_no_feature() -> None:
         map(entries, frame_rows(pandas.DataFrame(cells, index=index), PLAIN)) for index in (None, ["one", "two"])
     )
     assert plain == named
+
+
+def test_objects_of_python_are_refused_not_read_as_addresses() -> None:
+    """Polars hands over where they lie in memory, as texts of eight bytes."""
+    polars = pytest.importorskip("polars")
+    column = polars.Series("o", [object(), object()], dtype=polars.Object)
+    frame = polars.DataFrame({"x": [1.0, 2.0], "o": column})
+    with pytest.raises(DataError, match=r"the column 'o' holds objects of Python .*: drop it, or make it numbers"):
+        list(frame_rows(frame, PLAIN))
