@@ -53,7 +53,7 @@ from lowregret.loss import Square
 from lowregret.types import Cells, Vector
 
 LOG_PARTITIONS, LOG_EXPERTS = math.log(PARTITIONS), math.log(EXPERTS)  # before one joined, and since
-FINEST = 2.0**40  # units that weight·|label − origin| may be
+FINEST = 2.0**40  # units that |label − origin| may be, and weight·|label − origin| too
 SETTLED = 64  # rows after which labels far from all others are not believed at once
 ALONE = 1.5  # of n labels within a range, the most times range/n that their mean is from its end if one is far off
 FAINTEST = 1e-300  # gaps up to this are none: ln N divided by them is near the end of numbers, or beyond
@@ -82,7 +82,14 @@ class AutoRegressor(Auto):
         past = mind.past
         if self.misled(mind):
             return False
-        return past[DEVIATION] == 0.0 or weight * abs(self.believed(mind, y) - past[ORIGIN]) <= FINEST * past[UNIT]
+        return past[DEVIATION] == 0.0 or self.extent(mind, y, weight) <= FINEST * past[UNIT]
+
+    def extent(self, mind: Mind, y: float, weight: float) -> float:
+        """How large the numbers are that lanes meet at a row: the label from the origin, as often as it counts.
+
+        A row that hardly counts shows them its label as any other does.
+        """
+        return max(weight, 1.0) * abs(self.believed(mind, y) - mind.past[ORIGIN])
 
     def misled(self, mind: Mind) -> bool:
         """Whether one of the first n labels is further from the nearest ones at the other end of the range than twice

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.auto import AutoClassifier, AutoMulticlass, AutoRegressor
 from lowregret.auto.frozen import Frozen, foretell_rows
-from lowregret.auto.learner import HEAVY, ORIGIN, WIDE, Auto, Mind, Workspace, require_light
+from lowregret.auto.learner import HEAVY, WIDE, Auto, Mind, Workspace, require_light
 from lowregret.auto.linear_view import linear_weights
 from lowregret.auto.regression import begin_anew, take_unit
 from lowregret.auto.row_loop import THEN, learn_rows, move_waiting
@@ -133,7 +133,7 @@ class AutoRun(ScoredRun):
             if self.slots.of.size:
                 move_waiting(self.slots.past, moved)
             return True
-        take_unit(mind, self.record.average, weight * abs(self.learner.believed(mind, y) - mind.past[ORIGIN]))
+        take_unit(mind, self.record.average, self.learner.extent(mind, y, weight))
         return True
 
     def _refuse(self, x: Rows, label: Any, w: Vector, i: int, place: str) -> NoReturn:

@@ -121,6 +121,17 @@ def test_weights_beyond_single_precision_are_refused_before_they_are_learnt(loss
     assert np.isfinite(run.decision_function(X)).all()
 
 
+def test_a_far_label_of_a_row_that_hardly_counts_is_seen_in_its_unit() -> None:
+    """Lanes meet the label whatever its weight: 10³³ units beside others made steps of ∞ times 0."""
+    X, y = source(140)
+    y = 1e8 + y / 1e4
+    y[62] = 1e30
+    run = begin(zoo.auto(Square(), "raw"), 4)
+    for rows in (slice(0, 64), slice(64, 140)):
+        run.learn(X[rows], y[rows], np.full(140, 1e-290)[rows])
+        assert np.isfinite(run.decision_function(X)).all()
+
+
 @pytest.mark.parametrize("wrong", [1e6, -1e10, 1e30])
 def test_one_label_that_is_wrong_by_orders_of_magnitude(wrong: float) -> None:
     """Lanes do not believe it, and go on learning; the certificate counts it as it came."""
