@@ -207,6 +207,10 @@ class Auto(Learner):
         """Whether lanes can see the label, as often as it counts, in the present unit of labels."""
         return True
 
+    def extent(self, mind: Mind, y: float, weight: float) -> float:
+        """How large the numbers are that lanes meet at a row, of labels that have a unit: see `AutoRegressor`."""
+        return 0.0
+
     def misled(self, mind: Mind) -> bool:
         """Whether one label made lanes blind to all others."""
         return False

@@ -17,8 +17,8 @@ from lowregret.certificate.evidence import Evidence
 from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Point, Simplex
 from lowregret.learner.linear import Learner
 from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, AdaGrad, Diagonal, Metric
+from lowregret.rule.base import WIDEST
 from lowregret.rule.ftrl_proximal import FTRLProximal
-from lowregret.rule.per_coordinate import WIDEST
 from lowregret.types import Vector
 
 Summand = Callable[[Any], Vector]  # u ↦ (φ_j(u[j]))_j; a number stands for a vector of it, at a fifth of the cost

@@ -22,9 +22,10 @@ class History:
         self.due = next_mark(rounds)
 
     def keep(self, rounds: int, loss: float, found: Certificate) -> None:
-        """The point of this many rounds: the linearised regret, or the exact one where that is known instead."""
+        """The point of this many rounds: the linearised regret, or the exact one where that is known instead, and the
+        bound with its rounding."""
         known = found.regret if found.linear_regret is None else found.linear_regret
-        bound = found.bound if found.premises_hold and math.isfinite(found.bound) else math.nan
+        bound = found.promised if found.premises_hold and math.isfinite(found.bound) else math.nan
         self._points.append([float(rounds), loss, math.nan if known is None else known, bound])
         self.theorem, self.due = found.id, next_mark(rounds)
 

@@ -24,14 +24,15 @@ import numpy as np
 from lowregret.compile.altered import is_own
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
-from lowregret.compile.numerics import EPSILON
+from lowregret.compile.numerics import EPSILON, norm
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Loss, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
 from lowregret.loss.verify import MetScores
-from lowregret.mirror import Entropic, Entropy, PNorm
+from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.mirror.pnorm import UNIT
 from lowregret.rule import MirrorDescent, ProjectedGradient
-from lowregret.rule.per_coordinate import WIDEST, PerCoordinate, keeps_weights, largest_kept
+from lowregret.rule.base import WIDEST
+from lowregret.rule.per_coordinate import PerCoordinate, keeps_weights, largest_kept
 from lowregret.rule.projected_gradient import FACTOR
 from lowregret.state import (
     BLUR,
@@ -132,14 +133,14 @@ def _longest(e: Evidence) -> float:
 def _farthest(e: Evidence) -> float:
     """The length of an iterate by how far steps may have led; 0 where nothing is known and the sums must do."""
     rule = e.learner.rule
-    if isinstance(rule, MirrorDescent) and rule.mirror.streams() and not isinstance(rule.mirror, Entropic):
+    if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, Euclidean | PNorm):
         led = max(e.rate * _slopes(e), e.first_rate * math.sqrt(e.sums[LARGEST]))
         p = rule.mirror.p if isinstance(rule.mirror, PNorm) else 2.0
         unit = float(e.sums[UNIT]) if isinstance(rule.mirror, PNorm) else 1.0
         peak = e.rate * unit * float(max(e.sums[PEAK], e.sums[MASS])) ** (1 / p)
-        return min(led, PAST * peak) if rule.step.constant else led
-    if isinstance(rule, PerCoordinate):
-        return float(e.sums[WIDEST]) * math.sqrt(e.dimension)
+        return norm(e.start) + (min(led, PAST * peak) if rule.step.constant else led)
+    if isinstance(rule, PerCoordinate) or not rule.tells_widest():
+        return float(e.sums[WIDEST]) * e.dimension ** (1 / _exponent(e))
     return math.inf if _longest(e) < math.inf or e.sums[LONGEST] > 0 else 0.0
 
 

@@ -73,7 +73,7 @@ class Trace:
     rounds: NDArray[np.int64]
     loss: Vector  # Σ ℓ_t(w_t)
     linear_regret: Vector
-    bound: Vector
+    bound: Vector  # with its rounding, and NaN where a premise fails
     theorem: str  # whose bound it is, at the end
 
 
@@ -89,7 +89,7 @@ def trace(
         np.array([e.rounds for e in rows], np.int64),
         np.array([e.sums[TOTAL] for e in rows]),
         np.array([math.nan if c.linear_regret is None else c.linear_regret for c in found]) + away,
-        np.array([c.bound if c.premises_hold else math.nan for c in found]) + away,
+        np.array([c.promised if c.premises_hold else math.nan for c in found]) + away,
         found[-1].id + ("+DRIFT" if away.any() else ""),
     )
 

@@ -20,7 +20,6 @@ from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
 from lowregret.rows import Rows
 from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
-from lowregret.rule.per_coordinate import WIDEST
 from lowregret.state import (
     AVERAGED,
     BLUR,
@@ -179,7 +178,7 @@ class Learner(Part):
         if self.output.averages():
             self.rule.book(s, j)
         if not self.rule.tells_widest():
-            s.sums[WIDEST] = max(s.sums[WIDEST], abs(self.rule.scale(s) * self.rule.raw(s, j)))
+            self.rule.gauge(s, j)
 
     def point(self, s: State, w: Vector) -> None:
         """Write the present iterate into w, bias last: O(d)."""
@@ -312,6 +311,7 @@ class Linear(Learner):
         square = slope * slope * size if slope != 0.0 else 0.0
         if not abs(p) + abs(value) + abs(slope) + square + self.swollen(s, square) < limit:  # or one is no number
             return math.nan
+        self.rule.gauge_row(s, x, i, self.bias != 0.0, 1, 1)
         self.enter(s, value, self.loss.wrong(p, y), scale, weight, size)
         if slope == 0.0 and self.ridge == 0.0:
             self.rule.idle(s)

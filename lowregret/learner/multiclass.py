@@ -154,8 +154,8 @@ class Multiclass(Learner):
         if not abs(value) + abs(inner) + squares + square + self.swollen(s, square) < limit:  # or one is no number
             return FAILED
         room.known[0] = known
-        if waits:
-            self.drift(known, scores, scale, room, late)
+        self.drift(known, scores, scale, room, late, waits)
+        self.rule.gauge_row(s, x, i, self.bias != 0.0, room.raw.size, known)
         self.enter(s, value, guess != y, scale, weight, size)
         if idle:
             self.rule.idle(s)
@@ -164,9 +164,9 @@ class Multiclass(Learner):
         self.move(s, x, i, factor, known, touched, room.slopes, opened, inner)
         return guess
 
-    def drift(self, known: int, scores: Cells, scale: float, room: Room, late: Waiting) -> None:
-        """Count by how much scores given before lose more than those of the moment, by the slopes of the loss."""
-        for label in range(known):
+    def drift(self, known: int, scores: Cells, scale: float, room: Room, late: Waiting, waits: bool) -> None:
+        """Count by how much scores of a row that waited lose more than those of the moment, by the slopes."""
+        for label in range(known if waits else 0):
             late.ledger[DRIFT] += room.slopes[label] * (scores[label] - room.raw[label] * scale)
 
     def remember(self, slot: Index, known: int, scores: Cells, late: Waiting) -> int:

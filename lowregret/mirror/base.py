@@ -141,7 +141,12 @@ class Mirror(Part):
         self.require(dimension is None or dimension >= 1, f"dimension must be at least 1, got {dimension}")
         return Constant(self.tuned_rate(radius, lipschitz, rounds, dimension or 1))
 
+    def tells_length(self) -> bool:
+        """Whether steps tell how long iterates are, or sums that the map keeps; else learners look at weights."""
+        return False
+
     facts: ClassVar[dict[str, Any]] = {
+        "tells_length": tells_length,
         "conjugate": conjugate,
         "gradient": gradient,
         "strength": strength,

@@ -25,6 +25,9 @@ class Entropic(Mirror):
     norm: ClassVar[str] = "1"
     needs_dimension: ClassVar[bool] = True
 
+    def tells_length(self) -> bool:
+        return True
+
     def whole(self) -> bool:
         return False
 

@@ -32,6 +32,9 @@ class Euclidean(Mirror):
         w = self.domain.projection(theta)
         return float(w @ theta) - 0.5 * float(w @ w)
 
+    def tells_length(self) -> bool:
+        return True
+
     def link(self, theta: Vector) -> Vector:
         return self.domain.projection(theta)
 

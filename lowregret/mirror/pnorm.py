@@ -46,6 +46,9 @@ class PNorm(Mirror):
         r = norm(theta, self.p)
         return 0.5 * r * r
 
+    def tells_length(self) -> bool:
+        return True
+
     def link(self, theta: Vector) -> Vector:
         return _norm_gradient(theta, self.p)
 

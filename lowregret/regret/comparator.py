@@ -147,7 +147,7 @@ class Realised(Comparator):
         luck = math.sqrt(rounds * math.log(1 / self.delta) / 2)
         all_experts = Simplex(1.0)
         theory = theorem(record, all_experts)
-        bound = theory.bound if theory is not None and theory.premises_hold else expected
+        bound = theory.promised if theory is not None and theory.premises_hold else expected
         unit = bool(np.all((costs >= 0) & (costs <= 1))) and np.allclose(weights.sum(axis=1), 1)
         certificate = Certificate(
             id="AZUMA",

@@ -51,9 +51,9 @@ class Regret:
 
     @property
     def bound(self) -> float | None:
-        """The theorem's, if there is one whose premises hold."""
+        """The theorem's with its rounding, if there is one whose premises hold."""
         known = self.certificate is not None and self.certificate.premises_hold
-        return self.certificate.bound if known and self.certificate is not None else None
+        return self.certificate.promised if known and self.certificate is not None else None
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Cumulative loss, mine and the comparator's, and the regret; written to `path` if given."""
@@ -66,7 +66,7 @@ class Regret:
         if self.gap > ROUNDING * (1 + abs(self.low)):
             text = f"between {rounded_down(self.low)} and {rounded_up(self.high)}"
         if self.bound is not None and self.certificate is not None:
-            text += f" ≤ {rounded_up(self.certificate.promised)} ({self.certificate.id})"
+            text += f" ≤ {rounded_up(self.bound)} ({self.certificate.id})"
         text = f"{self.kind} regret {text} over {counted(self.mine.size, 'round')}"
         if "first" in self.details:
             text += f" ({self.details['first']:,} to {self.details['last']:,})"

@@ -18,10 +18,12 @@ import numpy as np
 from lowregret.compile.part import Part
 from lowregret.domain import Domain
 from lowregret.errors import PartError
-from lowregret.state import AVERAGED, DIMENSION, DIVISOR, State
+from lowregret.rows import Rows
+from lowregret.state import AVERAGED, DIMENSION, DIVISOR, State, slot
 from lowregret.step import Step
 from lowregret.types import Cells, Index, Vector, cell
 
+WIDEST = slot("widest")  # max |w_t[j]| of weights that have moved since: all, but for those of the present iterate
 SEEN = np.uint64(1)  # lag[2j + SEEN]: AVERAGED when lag[2j] was brought up to date; DIVISOR if one iterate is kept
 
 
@@ -127,9 +129,30 @@ class Rule(Part):
     def tells_widest(self) -> bool:
         """Whether the length of iterates is known: `widest` tells it, or the rule's own sums do.
 
-        Else learners look at each weight before it moves, so that no score is rounded by more than is booked.
+        Else learners look at each weight of a row, and before it moves, so that no score is rounded by more than is
+        booked.
         """
-        return True
+        return False
+
+    facts: ClassVar[dict[str, Any]] = {"tells_widest": tells_widest}
+
+    def gauge(self, s: State, j: Index) -> None:
+        """Let weight j count in what is known of the size of weights."""
+        s.sums[WIDEST] = max(s.sums[WIDEST], abs(self.scale(s) * self.raw(s, j)))
+
+    def gauge_row(self, s: State, x: Rows, i: int, biased: bool, lanes: int, known: int) -> None:
+        """Let the weights that row i is scored with count, unless the rule tells their size itself.
+
+        They are those of `known` classes, a feature having `lanes` weights.
+        """
+        if self.tells_widest():
+            return
+        width, bias = np.uint64(lanes), np.uint64(s.counts[DIMENSION]) - np.uint64(lanes)
+        for lane in range(np.uint64(known)):
+            for k in range(x.begin(i), x.end(i)):
+                self.gauge(s, np.uint64(x.column(i, k)) * width + lane)
+            if biased:
+                self.gauge(s, bias + lane)
 
     def widest(self, round_sums: Any) -> float:
         """The largest |w_t[j]| of the coordinates that moved, as the running sums of rounds have it."""

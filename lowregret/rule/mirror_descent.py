@@ -86,6 +86,9 @@ class MirrorDescent(Rule):
     def square_length(self, s: State) -> float:
         return self.mirror.square_length(s, s.sums[RATE])
 
+    def tells_widest(self) -> bool:
+        return self.mirror.tells_length()
+
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Any:
         return self.mirror.open(product, square)
 

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from lowregret.rule.per_coordinate import WIDEST, PerCoordinate
+from lowregret.rule.base import WIDEST
+from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import DIMENSION, GIVEN, PUSHES, SLOPE, State, slot
 from lowregret.types import Index, Vector, cell
 

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from lowregret.domain import Domain, Reals
-from lowregret.rule.base import Rule
-from lowregret.state import ENERGY, FIRST_RATE, LARGEST, LAST_RATE, LINEAR, ROUNDS, STEPPED, WEIGHT, State, slot
+from lowregret.rule.base import WIDEST, Rule
+from lowregret.state import ENERGY, FIRST_RATE, LARGEST, LAST_RATE, LINEAR, ROUNDS, STEPPED, WEIGHT, State
 from lowregret.step import Own, Step
 from lowregret.types import Index, Vector, cell
-
-WIDEST = slot("widest")  # max |w_t[j]| of weights that have moved since: all, but for those of the present iterate
 
 
 def keeps_weights(rule: Rule) -> bool:
@@ -78,9 +76,6 @@ class PerCoordinate(Rule):
 
     def reckon(self, s: State, inner: float, square: float, eta: float) -> None:
         self.enter(s, inner, square)
-
-    def tells_widest(self) -> bool:
-        return False
 
     def enter(self, s: State, inner: float, square: float) -> None:
         """Add a round to the sums that all rules keep."""

@@ -143,6 +143,9 @@ class ProjectedGradient(Rule):
     def square_length(self, s: State) -> float:
         return s.sums[FACTOR] * s.sums[FACTOR] * s.sums[MASS]
 
+    def tells_widest(self) -> bool:
+        return True
+
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         """Take the step −η_t λ w_t. Returns (change of ‖v‖², ‖g_t + λw_t‖², η_t, η_t/a, c_t).
 

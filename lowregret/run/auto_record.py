@@ -137,7 +137,7 @@ class Mixture(RunRecord):
             np.array([c.rounds for c in found], np.int64),
             np.array([c.total for c in found]),
             np.array([c.linear_regret for c in found]),
-            np.array([c.bound for c in found]),
+            np.array([c.certificate().promised for c in found]),
             now.certificate().id,
         )
 

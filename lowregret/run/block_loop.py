@@ -19,7 +19,7 @@ from lowregret.compile.atomic import add, give_way, read
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
 from lowregret.rows import Rows
-from lowregret.rule.per_coordinate import WIDEST
+from lowregret.rule.base import WIDEST
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector
 

@@ -74,7 +74,10 @@ def ask(learner: Linear, s: State, x: Rows, slots: Slots, i: int) -> bool:
         return False
     score = learner.lifted(learner.dot(s, x, i) * learner.rule.scale(s), x, i)
     slots.scores[i] = score
-    return math.isfinite(score)
+    if not math.isfinite(score):
+        return False
+    learner.rule.gauge_row(s, x, i, learner.bias != 0.0, 1, 1)
+    return True
 
 
 @kernel

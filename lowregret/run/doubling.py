@@ -137,7 +137,7 @@ class DoublingRun(LinearRun):
     def trace(self) -> Trace:
         """Loss, linearised regret and bound at the ends of the blocks, and now."""
         best = self.certificate
-        now = (float(self.rounds), self.loss, best.linear_regret, best.bound if best.premises_hold else np.nan)
+        now = (float(self.rounds), self.loss, best.linear_regret, best.promised if best.premises_hold else np.nan)
         rows = np.array(self._curves if self._curves and not self.state.rounds else [*self._curves, now], float)
         return Trace(rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2], rows[:, 3], best.id)
 
@@ -169,7 +169,7 @@ class DoublingRun(LinearRun):
     def _at_mark(self) -> None:
         """Add the present block, which is full, to the finished ones, and start the next with as much room."""
         best, bias = self.certificate, self.learner.bias > 0
-        bound = best.bound if best.premises_hold else np.nan
+        bound = best.promised if best.premises_hold else np.nan
         linear = np.nan if best.linear_regret is None else best.linear_regret
         curve = float(self.rounds), self.loss, float(linear), float(bound)
         found = bounds_of(certificates(self.learner, self.state, self.comparator, self.met))

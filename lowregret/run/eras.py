@@ -79,14 +79,14 @@ class Eras:
             found = found[np.unique(np.abs(found[:, ROUND, None] - wanted).argmin(axis=0))]
         losses = found[-1, KEPT + LOSSES : KEPT + LOSSES + EXPERTS] if len(found) else np.zeros(PARTITIONS)
         present = np.flatnonzero(losses < math.inf)
-        inside = np.diff(_as_if_there(found, classifies), axis=0, prepend=np.zeros((1, WIDTH)))
-        trust = inside[:, KEPT:]
+        wanted = [LOST, KEPT + GAP, *(KEPT + LOSSES + present)]  # absent experts have lost ∞, before and since
+        inside = np.diff(_as_if_there(found, classifies)[:, wanted], axis=0, prepend=np.zeros((1, len(wanted))))
         return cls(
             found[:, ROUND].astype(np.int64),
-            inside[:, LOST],
-            trust[:, LOSSES + present],
+            inside[:, 0],
+            inside[:, 2:],
             found[:, KEPT + WEIGHTS + present],
-            trust[:, GAP],
+            inside[:, 1],
             classifies,
             tuple(NAMES[k] for k in present),
         )
@@ -108,11 +108,12 @@ class Eras:
 
     @property
     def bounds(self) -> Vector:
-        """Bounds on the mixture's regret to the best expert of each era: ln N + ln(end) + Σ[loss − mix loss]₊ for a
-        loss that classifies, else ∞; so too if answers came late, whose cost is known of the whole run alone."""
+        """Bounds on the mixture's regret to the best expert of each era: ln N + ln(end) + Σ[loss − mix loss]₊ with
+        its rounding for a loss that classifies, else ∞; so too if answers came late, whose cost is known of the whole
+        run alone."""
         if not self.classifies or self.rate < 1:
             return np.full(self.ends.size, math.inf)
-        return math.log(max(len(self.names), 1)) + np.log(self.ends) + self.gaps
+        return math.log(max(len(self.names), 1)) + np.log(self.ends) + self.gaps + self._off()
 
     @property
     def switches(self) -> NDArray[np.int64]:

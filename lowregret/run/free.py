@@ -13,7 +13,7 @@ from lowregret.certificate import Certificate
 from lowregret.certificate.blocks import LAG, LONGEST_LAG, WATCHED
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Rows
-from lowregret.rule.per_coordinate import WIDEST
+from lowregret.rule.base import WIDEST
 from lowregret.run.block_learners import FREE
 from lowregret.run.block_loop import APART, extent
 from lowregret.run.blocks import BlockRun, found_room, number_of_entries

@@ -20,8 +20,8 @@ from lowregret.compile.atomic import add, read
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
 from lowregret.rows import Rows
+from lowregret.rule.base import WIDEST
 from lowregret.rule.mirror_descent import RATE
-from lowregret.rule.per_coordinate import WIDEST
 from lowregret.run.block_loop import APART, Findings, decide
 from lowregret.state import DIMENSION, ENERGY, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector

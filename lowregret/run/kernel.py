@@ -179,7 +179,7 @@ class KernelRun(Saved):
             np.array([row[SUMS + ROUNDS] for row in history], np.int64),
             np.array([row[TOTAL] for row in history]),
             np.array([c.linear_regret for c in found]),
-            np.array([c.bound if c.premises_hold else np.nan for c in found]),
+            np.array([c.promised if c.premises_hold else np.nan for c in found]),
             found[-1].id,
         )
 

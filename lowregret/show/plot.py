@@ -206,7 +206,7 @@ def plot_regret(found: Compared, path: str | os.PathLike[str] | None) -> Figure:
     above.legend()
     below.plot(rounds, mine - theirs, color=EXACT, label="regret")
     if found.bound is not None and found.certificate is not None:
-        below.axhline(found.certificate.promised, color=BOUND, linestyle="--", label=f"bound ({found.certificate.id})")
+        below.axhline(found.bound, color=BOUND, linestyle="--", label=f"bound ({found.certificate.id})")
     below.set_xlabel("round")
     below.set_ylabel("regret so far")
     below.legend()
@@ -218,8 +218,8 @@ def nested_curves(
 ) -> None:
     """The linearised regret and the bound above it, and a tighter theorem that the history does not determine."""
     axes.plot(rounds, bound, color=BOUND, linestyle="--", label=f"bound ({name})", zorder=3)  # where both meet, too
-    if rounds.size and last.id != name and last.premises_hold and not last.bound >= SAME * bound[-1]:
-        axes.plot(rounds[-1:], [last.bound], color=BOUND, marker="v", linestyle="", label=f"in the end ({last.id})")
+    if rounds.size and last.id != name and last.premises_hold and not last.promised >= SAME * bound[-1]:
+        axes.plot(rounds[-1:], [last.promised], color=BOUND, marker="v", linestyle="", label=f"in the end ({last.id})")
     axes.plot(rounds, linear_regret, color=REGRET if measured == MEASURED else EXACT, label=measured)
     label_regret(axes, last)
 

@@ -19,8 +19,8 @@ import numpy as np
 from lowregret.certificate.spread import BATCHES, BOOK, LAGGED, MISSED, MOST, PATH, batch_size
 from lowregret.learner.linear import Linear
 from lowregret.rule.adagrad import CURVED, GROWN, PULLED
+from lowregret.rule.base import WIDEST
 from lowregret.rule.mirror_descent import RATE, MirrorDescent
-from lowregret.rule.per_coordinate import WIDEST
 from lowregret.run.schema_spread import LAGS
 from lowregret.state import (
     BLUR,

@@ -19,7 +19,8 @@ from lowregret.compile.numerics import norm
 from lowregret.learner.linear import Linear
 from lowregret.risk.statistics import Tally
 from lowregret.rows import as_sparse
-from lowregret.rule.per_coordinate import WIDEST, keeps_weights, largest_kept
+from lowregret.rule.base import WIDEST
+from lowregret.rule.per_coordinate import keeps_weights, largest_kept
 from lowregret.run.linear import LinearRun
 from lowregret.run.metrics import Metrics
 from lowregret.run.outcome import Learnt

@@ -201,6 +201,16 @@ def test_of_numbers_nothing_is_promised() -> None:
     assert np.all(np.isfinite(eras.experts))
 
 
+@pytest.mark.filterwarnings("error")
+def test_partitions_alone_have_eras_without_a_warning() -> None:
+    """All other experts have lost ∞, of which no difference is taken."""
+    x, y = rows_for(Square(), 0, 300)
+    run = train(zoo.auto(Square(), "partitions"), x, y)
+    eras = run.eras()
+    assert eras.names == ("partitions",)
+    assert eras.experts.sum() == pytest.approx(run.contest.losses[0])
+
+
 # ---- a real stream that drifts --------------------------------------------------------------------------------------
 
 

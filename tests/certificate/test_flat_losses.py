@@ -16,6 +16,7 @@ from lowregret import (
     NAG,
     Absolute,
     AdaGrad,
+    Box,
     Constant,
     EpsilonInsensitive,
     Euclidean,
@@ -37,11 +38,23 @@ from lowregret import (
     Square,
     train,
 )
+from lowregret.domain import Domain
 from lowregret.loss import Cost, MultiHinge
-from lowregret.rule import PerCoordinate
-from lowregret.rule.per_coordinate import WIDEST
-from lowregret.state import WEIGHT, State
-from lowregret.types import Index, cell
+from lowregret.rule import PerCoordinate, Rule
+from lowregret.rule.base import WIDEST
+from lowregret.state import (
+    ENERGY,
+    FIRST_RATE,
+    LARGEST,
+    LAST_RATE,
+    LINEAR,
+    ROUNDS,
+    STEPPED,
+    WEIGHT,
+    State,
+)
+from lowregret.step import Step
+from lowregret.types import Index, Vector, cell
 
 ROWS = 40
 RULES = [
@@ -51,6 +64,67 @@ RULES = [
     ProjectedGradient(L2Ball(3.0), Constant(0.5)),
     AdaGrad(0.5),
 ]
+
+
+class Direct(Rule):
+    """Gradient descent of a user's own, from the contract alone: nobody knows how large its weights are."""
+
+    @property
+    def domain(self) -> Domain:
+        return Reals()
+
+    def fits(self, d: int) -> None:
+        """Any dimension will do."""
+
+    def width(self) -> int:
+        return 2
+
+    def costs_dimension(self) -> bool:
+        return False
+
+    def schedule(self) -> Step:
+        return Constant(0.5)
+
+    def begin(self, s: State) -> None:
+        """w_1 = 0"""
+
+    def idle(self, s: State) -> None:
+        s.counts[ROUNDS] += 1
+
+    def scale(self, s: State) -> float:
+        return 0.5
+
+    def raw(self, s: State, j: Index) -> float:
+        return s.table[cell(j, 2) + WEIGHT]
+
+    def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> float:
+        return square
+
+    def push(self, s: State, j: Index, g: float, round_sums: float) -> float:
+        s.table[cell(j, 2)] -= g
+        s.table[cell(j, 2) + WEIGHT] -= g
+        return round_sums
+
+    def settle(self, s: State, inner: float, entries: int, round_sums: float) -> None:
+        s.sums[LINEAR] += inner
+        s.sums[ENERGY] += round_sums
+        s.sums[STEPPED] += 0.5 * round_sums
+        s.sums[LARGEST] = max(s.sums[LARGEST], round_sums)
+        s.sums[FIRST_RATE] = s.sums[LAST_RATE] = 0.5
+        s.counts[ROUNDS] += 1
+
+
+class Steep(Euclidean):
+    """½‖w/1000‖²: iterates are a million times as long as steps tell."""
+
+    def link(self, theta: Vector) -> Vector:
+        return 1e6 * theta
+
+    def value(self, w: Vector) -> float:
+        return 0.5e-6 * float(w @ w)
+
+    def scale(self, s: State, eta: float) -> float:
+        return 1e6 * eta
 
 
 class Bent(Loss):
@@ -94,6 +168,19 @@ def loses_more(learner: Linear, seed: int, options: dict[str, Any]) -> int:
 @pytest.mark.parametrize("loss", [Hinge(), Bent()], ids=repr)
 def test_rows_that_cost_nothing_by_rounding(loss: Loss, rule: Any) -> None:
     assert sum(loses_more(Linear(loss, rule), seed, {}) for seed in range(12)) > 0
+
+
+@pytest.mark.parametrize("rule", [Direct(), MirrorDescent(Steep(), Constant(5e-7))], ids=repr)
+def test_rows_that_cost_nothing_by_rounding_of_rules_of_ones_own(rule: Any) -> None:
+    assert sum(loses_more(Linear(Hinge(), rule), seed, {}) for seed in range(12)) > 0
+
+
+def test_sets_far_from_zero_have_long_iterates_whatever_the_steps() -> None:
+    """Every row costs 1 exactly at (1, 1, 1), by rounding nothing, and nothing at (1, 1, 1 + 2⁻⁶⁰)."""
+    learner = Linear(Absolute(), MirrorDescent(Euclidean(Box(1.0, 2.0)), Constant(1.0)))
+    run = train(learner, [[2.0**60, 1.0, -(2.0**60)]] * ROWS, np.zeros(ROWS), compiled=False)
+    assert run.loss == 0.0
+    assert run.certificate.proved >= ROWS
 
 
 @pytest.mark.parametrize("options", [{"delay": 3}, {"learners": 1, "block": 4}, {"weights": np.full(ROWS + 1, 3.0)}])

@@ -7,6 +7,7 @@ from dataclasses import fields
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,17 +15,19 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowregret import zoo
+from lowregret import doubling, play, zoo
 from lowregret.certificate import THEOREMS, certificates
 from lowregret.certificate.trace import Trace, next_mark
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Point, Reals, Simplex
 from lowregret.errors import PartError
+from lowregret.learner.kernel_perceptron import Polynomial
 from lowregret.learner.linear import Linear
-from lowregret.loss import Cost, Hinge
+from lowregret.loss import Cost, Hinge, Logistic
 from lowregret.mirror import PNorm
+from lowregret.regret import regret
 from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.linear import LinearRun
-from lowregret.step import InverseTime
+from lowregret.step import Constant, InverseTime
 from lowregret.train import train
 from tests.laws import sequences
 from tests.laws.cases import CASES, Case
@@ -164,6 +167,26 @@ def test_no_bound_is_drawn_where_its_premises_fail() -> None:
     outside = train(learner, [[1.0, 0.0]], [1.0], comparator=L2Ball(2.0), compiled=False)
     assert np.isnan(outside.trace.bound).all()
     assert not np.isnan(outside.trace.linear_regret).any()
+
+
+def test_bounds_are_drawn_with_their_rounding() -> None:
+    """A run that says no more than it proves draws no more: its last point is what people are told of the bound."""
+    rng = np.random.default_rng(0)
+    x = 1e8 * rng.normal(size=(40, 3))
+    y = np.sign(x[:, 0])
+    game = play(ProjectedGradient(L2Ball(1.0), Constant(1e-8)), x)
+    runs: list[Any] = [
+        train(zoo.ogd_eager(Hinge(), 1e-8), x, y, compiled=False),
+        train(zoo.auto(Logistic(), "raw"), x, y, compiled=False),
+        train(zoo.kernel_perceptron(Polynomial(1)), x, y, compiled=False),
+        doubling(zoo.ogd_eager(Hinge(), 1e-8), features=3, compiled=False).learn(x, y),
+    ]
+    for run in runs:
+        assert run.certificate.rounding > 0
+        assert run.trace.bound[-1] == run.certificate.promised
+    found = regret(game, L2Ball(0.5))
+    assert found.certificate is not None
+    assert found.bound == found.certificate.promised > found.certificate.bound
 
 
 def test_points_are_not_determined_by_norms() -> None:

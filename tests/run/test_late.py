@@ -146,7 +146,7 @@ def test_the_mixture_is_certified_against_its_experts(name: str, schedule: str) 
     certificate = run.certificate
     assert certificate.id.endswith("+DRIFT")
     assert certificate.regret <= certificate.linear_regret <= certificate.bound
-    assert run.trace.bound[-1] == certificate.bound
+    assert run.trace.bound[-1] == certificate.promised
     assert run.trace.loss[-1] == run.loss
 
 
