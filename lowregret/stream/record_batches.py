@@ -72,7 +72,7 @@ def _require_no_objects(table: Any) -> None:
     schema = getattr(table, "schema", None)
     for name, kind in schema.items() if isinstance(schema, Mapping) else ():
         if "Object" in str(kind):
-            raise DataError(f"the column {name!r} holds objects of Python ({kind}): drop it, or make it numbers or texts")
+            raise DataError(f"the column {name!r} holds objects of Python ({kind}): drop it, or give numbers or texts")
 
 
 def _from_file(pa: Any, path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:

@@ -104,5 +104,5 @@ def test_objects_of_python_are_refused_not_read_as_addresses() -> None:
     polars = pytest.importorskip("polars")
     column = polars.Series("o", [object(), object()], dtype=polars.Object)
     frame = polars.DataFrame({"x": [1.0, 2.0], "o": column})
-    with pytest.raises(DataError, match=r"the column 'o' holds objects of Python .*: drop it, or make it numbers"):
+    with pytest.raises(DataError, match=r"the column 'o' holds objects of Python .*: drop it, or give numbers"):
         list(frame_rows(frame, PLAIN))
