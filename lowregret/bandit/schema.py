@@ -10,6 +10,7 @@ import numpy as np
 
 from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
 from lowregret.bandit.exp3 import HIGHEST, Exponential
+from lowregret.bandit.proof import exp3_path, tsallis_path
 from lowregret.bandit.state import (
     BANDIT_COUNT_NAMES,
     BANDIT_COUNTS,
@@ -29,17 +30,20 @@ from lowregret.bandit.state import (
     LOGGED,
     SHIFT,
     SMALLEST,
+    BanditState,
 )
 from lowregret.bandit.stochastic import Greedy
 from lowregret.bandit.tree import build_tree
 from lowregret.bandit.tsallis import TsallisInf
+from lowregret.certificate import Certificate
 from lowregret.certificate.trace import next_mark
 from lowregret.domain import Domain
 from lowregret.learner.linear import Linear
-from lowregret.learner.schema import ledger_slots, state_arrays, state_demands
+from lowregret.learner.schema import cost_demands, ledger_slots, state_arrays
 from lowregret.loss import Cost
 from lowregret.rule import Rule
 from lowregret.run.schema_rounds import SMALL, WORDS, Demands, RecordedSchema
+from lowregret.state import TOTAL
 from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, extended, floats, number, part, whole, wholes
 
 LOOSE = 1e-6  # of weights and their sums, which are rounded
@@ -111,7 +115,9 @@ class BanditSchema(ChooserSchema):
         yield weights.size == algorithm.room(arms).size, f"weights of {arms} arms"
         if isinstance(algorithm, Exponential):
             yield from _tree_demands(algorithm, arrays)
+            yield from path_demands(exp3_path(algorithm.eta, _state(arrays)))
         if isinstance(algorithm, TsallisInf):
+            yield from path_demands(tsallis_path(_state(arrays)))
             yield are_chances(weights) and arrays["sums"][LEAST] <= weights.min(), "weights that sum to 1"
         if isinstance(algorithm, Greedy):
             yield np.all(arrays["estimates"] >= 0), "estimates ≥ 0"
@@ -130,6 +136,19 @@ def _tree_demands(algorithm: Exponential, arrays: Arrays) -> Demands:
         wanted = np.exp(np.minimum(-algorithm.eta * (estimates - sums[BASE]), HIGHEST))
     yield np.allclose(leaves, wanted, rtol=LOOSE, atol=SMALLEST), "weights that follow from the estimates"
     yield sums[LEAST] <= leaves.min(), "sums: no weight below the least"
+
+
+def _state(arrays: Arrays) -> BanditState:
+    return BanditState(*(arrays[name] for name in BanditState._fields))
+
+
+def path_demands(path: Certificate) -> Demands:
+    """The condition that the regret on estimates is at most what a theorem without further premises says of it."""
+    assert path.linear_regret is not None
+    drift, lowest = abs(path.details["drift"]), abs(path.details["least_estimated_cost"])
+    slack = LOOSE * (abs(path.linear_regret) + abs(path.bound) + drift + lowest) + path.rounding
+    within = path.linear_regret <= path.bound + slack
+    yield within or not path.premises_hold, "sums: no more regret on estimates than there can be"
 
 
 def are_chances(weights: Any) -> bool:
@@ -153,6 +172,7 @@ class Exp4Schema(ChooserSchema):
         yield arrays["estimates"].size == told["experts"], f"estimates of {told['experts']} experts"
         yield are_chances(arrays["weights"]), "weights that sum to 1"
         yield np.all(arrays["pending.probability"] > 0), "pending probabilities above 0"
+        yield from path_demands(exp3_path(told["eta"], _state(arrays)))
 
 
 class BanditDescentSchema(RecordedSchema):
@@ -187,7 +207,7 @@ class EstimatedDescentSchema(RecordedSchema):
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         told["comparator"].fits(told["dimension"])
-        yield from state_demands(Linear(Cost(), told["rule"]), arrays, told["dimension"])
+        yield from cost_demands(Linear(Cost(), told["rule"]), arrays, told["dimension"])
 
 
 class BanditRankingSchema(RecordedSchema):
@@ -198,6 +218,10 @@ class BanditRankingSchema(RecordedSchema):
 
     def own_fields(self) -> dict[str, Field]:
         return {"rounds": whole(), "loss": number(0), "position": whole(), "reciprocals": number(0)}
+
+    def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        rounds = told["rounds"]
+        yield rounds <= told["loss"] and told["reciprocals"] <= rounds * (1 + LOOSE), "positions from 1 on"
 
 
 class ExpertRankingSchema(BanditRankingSchema):
@@ -210,7 +234,10 @@ class ExpertRankingSchema(BanditRankingSchema):
         return {"chance": CHANCE, "orders": wholes("orders", told["items"], high=told["items"] - 1)}
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
+        yield from super().own_demands(told, arrays)
         experts, orders = told["descent"]["dimension"], arrays["orders"]
+        cost, most = arrays["descent.sums"][TOTAL], told["rounds"] * (1 + LOOSE)
+        yield told["loss"] <= told["rounds"] * told["items"] and 0 <= cost <= most, "positions among the items"
         yield told["drawn"] < experts, f"one of {experts} experts drawn"
         yield len(orders) in (0, experts), f"orders of {experts} experts, or none"
         yield np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(told["items"]), (len(orders), 1))), "orders"

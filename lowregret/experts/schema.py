@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from lowregret.compile.part import Part
-from lowregret.experts.aggregator import Aggregator
+from lowregret.experts.aggregator import AdaHedge, Aggregator, Descent, Hedge, MLPoly, Squint
+from lowregret.experts.scaled import ScaledHedge
 from lowregret.experts.state import BOOK_COUNT_NAMES, BOOK_COUNTS, BOOK_SUM_NAMES, BOOK_SUMS, NAPS, ROUNDS, Book
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Cost, Loss
@@ -33,7 +34,8 @@ from lowregret.store.schema import (
 )
 
 SIZES = ("square", "rate", "prior", "mass", "added", "awake", "trust")  # of the book, which are not below 0
-SLACK = 1e-6  # of sums that are 1
+SIGNED = ("losses", "owed", "crumbs", "linear")  # sums whose terms count in `added` by their absolute value
+SLACK = 1e-6  # of sums that are rounded
 MET = {"met": items(number(), 3)._replace(needed=False)}  # where a loss of the user's own is put to the test
 NUMBERS = 2**53  # of rounds that wait, at most: in runs from files they go on at a random place
 SEEDS = 2**64 - 1  # of which no two are the same
@@ -52,6 +54,28 @@ def book_demands(arrays: Arrays) -> Demands:
     yield arrays["counts"][NAPS] <= arrays["counts"][ROUNDS], "counts: naps ≤ rounds"
     yield abs(arrays["prior"].sum() - 1) <= SLACK, "prior that sums to 1"
     yield np.all(arrays["sums"][1:] >= 0), "sums ≥ 0"
+    for name in SIGNED:
+        yield are_sums(arrays[name], arrays["added"]), f"{name}: no more than was added"
+
+
+def are_sums(found: Any, added: Any) -> bool:
+    """Whether numbers of any sign can be sums of terms whose absolute values were added up."""
+    with np.errstate(over="ignore"):
+        return bool(np.all(np.abs(found) <= added * (1 + SLACK)))
+
+
+def sums_regret(aggregator: Aggregator) -> bool:
+    """Whether the regret in the book of an aggregator is Σ r_t as it is."""
+    kinds = Hedge | AdaHedge | Squint | ScaledHedge | Descent
+    return isinstance(aggregator, kinds) or (isinstance(aggregator, MLPoly) and aggregator.memory == 1)
+
+
+def is_regret(arrays: Arrays, linearised: bool, drift: Any = 0.0) -> bool:
+    """Whether the regret in a book is what its sums say, or 0 of all experts: then nothing is mixed by it."""
+    with np.errstate(all="ignore"):
+        wanted = arrays["linear"] if linearised else arrays["owed"] - arrays["losses"] + arrays["crumbs"] - drift
+        off = np.abs(arrays["regret"] - wanted) <= SLACK * arrays["added"]
+    return not np.any(arrays["regret"]) or bool(np.all(off | ~np.isfinite(arrays["regret"] + wanted)))
 
 
 class BookSchema(RecordedSchema):
@@ -99,6 +123,11 @@ class MixtureSchema(BookSchema):
         yield np.unique(pending).size == pending.size <= asked, "pending rounds that were asked"
         yield np.unique(arrays["pending.number"]).size == pending.size, "pending rounds of different numbers"
         yield not np.isinf(arrays["pending.forecasts"]).any(), "forecasts that are finite, or not there"
+        drift, total = arrays["drift"][:-1], arrays["drift"][-1]
+        possible = are_sums(drift, arrays["added"]) and are_sums(total, arrays["added"].sum())
+        yield possible, "drift: no more than was added"
+        if sums_regret(told["aggregator"]) and not told["late"]:
+            yield is_regret(arrays, told["linearised"], drift), "regret: what the sums say"
 
 
 class LayeredSchema(MixtureSchema):
@@ -153,6 +182,7 @@ class SpecialistsSchema(BookSchema):
 
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         yield from book_demands(arrays)
+        yield is_regret(arrays, told["linearised"]), "regret: what the sums say"
 
 
 class DrawerSchema(RecordedSchema):

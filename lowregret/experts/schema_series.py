@@ -8,7 +8,7 @@ import numpy as np
 
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.groups import GroupAccounts, GroupStandings
-from lowregret.experts.schema import MET, NUMBERS, SIZES, SLACK
+from lowregret.experts.schema import MET, NUMBERS, SIGNED, SIZES, SLACK, are_sums, sums_regret
 from lowregret.experts.series_keys import WEIGHTS
 from lowregret.experts.state import BOOK_COUNT_NAMES, BOOK_COUNTS, BOOK_SUM_NAMES, BOOK_SUMS, NAPS, ROUNDS
 from lowregret.loss import Loss
@@ -92,12 +92,24 @@ class SeriesSchema(RecordedSchema):
                 yield np.all(array[:, NAPS] <= array[:, ROUNDS]), f"{name}: naps ≤ rounds"
             if name.endswith(".sums"):
                 yield np.all(array[:, 1:] >= 0), f"{name} ≥ 0"
+        for name in (*SIGNED, "drift"):
+            yield are_sums(arrays[f"accounts.{name}"], arrays["accounts.added"]), f"{name}: no more than was added"
+        yield are_sums(arrays["accounts.late"], arrays["accounts.added"].sum(1)), "late: no more than was added"
+        for name, aggregator in self._standings(told):
+            if sums_regret(aggregator):
+                possible = are_sums(arrays[f"{name}.regret"], arrays[f"{name}.added"])
+                yield possible, f"{name}.regret: no more than was added"
         waiting, x = arrays["waiting.number"].size, arrays["waiting.x"]
         yield waiting <= told["asked"], "forecasts that wait and were asked"
         yield np.unique(arrays["waiting.number"]).size == waiting, "forecasts that wait under different numbers"
         yield not waiting or (told["series"] and self._groups(told)), "forecasts that wait in a series that is known"
         yield not np.isinf(x).any() and not np.isnan(x).all(1).any(), "forecasts that wait and that somebody gave"
         yield all(map(told["loss"].accepts, arrays["waiting.y"][~np.isnan(arrays["waiting.y"])].tolist())), "outcomes"
+
+    def _standings(self, told: Told) -> list[tuple[str, Aggregator]]:
+        """The names of all standings, and the aggregators whose they are."""
+        stages = [*told["lanes"], *([] if told["chief"] is None else [told["chief"]])]
+        return [(f"{name}.{k}", stage) for name, _, _ in self._mixtures(told) for k, stage in enumerate(stages)]
 
     def _groups(self, told: Told) -> int:
         """Sets of weights."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
-from lowregret.experts.schema import MixtureSchema
+import numpy as np
+
+from lowregret.experts.schema import SLACK, MixtureSchema
 from lowregret.experts.wealth import WEALTH_SUM_NAMES
 from lowregret.run.schema_rounds import SMALL, Demands, RecordedSchema
 from lowregret.store.schema import FLAG, Array, Arrays, Field, Told, anything, floats, number, whole
@@ -56,6 +59,14 @@ class OnlineNewtonSchema(PortfolioSchema):
     def own_demands(self, told: Told, arrays: Arrays) -> Demands:
         yield from super().own_demands(told, arrays)
         yield math.isclose(float(arrays["w"].sum()), 1.0, rel_tol=1e-6), "w: weights that sum to 1"
+        yield _is_curved(arrays["a"]), "a: the identity and squares"
+        yield np.all(arrays["b"] >= 0), "b: sums of what is above 0"
+
+
+def _is_curved(a: Any) -> bool:
+    """Whether a matrix may be I + Σggᵀ, g ≥ 0, but for rounding."""
+    least = np.eye(len(a)) * (1 - SLACK)
+    return bool(np.all(a >= least) and np.array_equal(a, a.T) and np.linalg.eigvalsh(a)[0] >= -SLACK * a.trace())
 
 
 class UniversalSchema(PortfolioSchema):

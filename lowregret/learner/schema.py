@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.learner.linear import Learner
-from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
+from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, LINEAR, MISTAKES, ROUNDS, SUM_NAMES, SUMS, TOTAL, WEIGHTED
 from lowregret.store.schema import Array, Arrays, extended, floats, wholes
 
 # Sums that may be negative; all others begin with 0 and grow, or are sizes.
@@ -18,6 +18,7 @@ _SIGNED = {
 }
 UNSIGNED = [place for place, name in enumerate(SUM_NAMES) if name not in _SIGNED]
 
+SLACK = 1e-6  # of sums that are rounded
 Demands = Iterator[tuple[Any, str]]
 
 
@@ -49,6 +50,18 @@ def state_demands(learner: Learner, arrays: Arrays, d: int, prefix: str = "") ->
     """Demands on a state with d weights, as it lies in memory."""
     yield from ledger_demands(arrays, d, prefix)
     yield from table_demands(learner, arrays, d, f"{prefix}table")
+
+
+def cost_demands(learner: Learner, arrays: Arrays, d: int, prefix: str = "") -> Demands:
+    """Demands on a state that learnt costs, which are their own linearisation."""
+    yield from state_demands(learner, arrays, d, prefix)
+    yield are_linear(learner, arrays[f"{prefix}sums"][None]), f"{prefix}sums: costs that are linear"
+
+
+def are_linear(learner: Learner, sums: Any) -> bool:
+    """Whether of rows of sums over costs, each has one sum of ⟨w_t, z_t⟩."""
+    total = sums[:, WEIGHTED if learner.rule.schedule().weighted() else TOTAL]
+    return bool(np.allclose(sums[:, LINEAR], total, rtol=SLACK, atol=0.0))
 
 
 def state_arrays(learner: Learner, d: int, prefix: str = "") -> dict[str, Array]:

@@ -14,12 +14,12 @@ from lowregret.convex.leader import Follower
 from lowregret.domain import Domain
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling
-from lowregret.learner.late import LEDGER
+from lowregret.learner.late import DRIFT, LEDGER
 from lowregret.learner.linear import Linear
-from lowregret.learner.schema import UNSIGNED, Demands, ledger_slots, state_arrays, state_demands
+from lowregret.learner.schema import SLACK, UNSIGNED, Demands, are_linear, cost_demands, ledger_slots, state_arrays
 from lowregret.loss import Cost
 from lowregret.rule import Rule
-from lowregret.state import COUNT_NAMES, ROUNDS, SUM_NAMES
+from lowregret.state import COUNT_NAMES, ROUNDS, SUM_NAMES, TOTAL
 from lowregret.store.schema import (
     FLAG,
     MOST,
@@ -67,7 +67,7 @@ class GameSchema(Schema):
             return found | {f"seat.{name}": array for name, array in seat.items()}
         seat = state_arrays(_learner(player), d)
         if isinstance(player, Delayed):
-            seat |= {"due": wholes("due", high=1 << 62), "heights": floats("due"), "late": extended(LEDGER)}
+            seat |= {"due": wholes("due", high=1 << 62), "heights": extended("due", low=0.0), "late": extended(LEDGER)}
             seat |= {"points": floats("due", d), "gradients": floats("due", d), "rounds": wholes(1)}
         elif isinstance(player, Doubling):
             seat |= {"finished": extended("blocks", len(ROW)), "thetas": floats("blocks", "theta")}
@@ -85,10 +85,14 @@ class GameSchema(Schema):
             player.fits(d)
             yield len(arrays["seat.gaps"]) == rounds + 1, "a gap for each round, and before the first"
             yield np.all(arrays["seat.gaps"] >= 0), "gaps ≥ 0"
+            yield _follows(player, arrays), "drops and steps of minima, but for their gaps"
             return
-        yield from state_demands(_learner(player), arrays, d, "seat.")
-        marks = sum(1 for _ in _marks(rounds))
-        yield len(arrays["ledger"]) == marks and _are_ledgers(arrays["ledger"]), f"ledgers at {marks} marks"
+        yield from cost_demands(_learner(player), arrays, d, "seat.")
+        marks = list(_marks(rounds))
+        yield len(arrays["ledger"]) == len(marks) and _are_ledgers(arrays["ledger"]), f"ledgers at {len(marks)} marks"
+        yield are_linear(_learner(player), arrays["ledger"][:, : len(SUM_NAMES)]), "ledgers of costs that are linear"
+        if not isinstance(player, Doubling):
+            yield _are_kept(arrays, marks, isinstance(player, Delayed)), "ledgers: what points and sub-gradients say"
         played = int(arrays["seat.counts"][ROUNDS])
         if isinstance(player, Delayed):
             yield arrays["seat.rounds"][0] == rounds == played + len(arrays["seat.due"]), "rounds answered or under way"
@@ -119,6 +123,41 @@ def _are_ledgers(rows: Any) -> bool:
     """Whether the sums and counts of these rows can be such."""
     counts = rows[:, len(SUM_NAMES) : len(ROW)]
     return bool(np.all(rows[:, UNSIGNED] >= 0) and np.all((counts >= 0) & (counts <= MOST)))
+
+
+def _are_kept(arrays: Arrays, marks: list[int], late: bool) -> bool:
+    """Whether Σ⟨w_t, z_t⟩ of the record is that of the ledgers and of the seat, with the drift of late answers.
+
+    Ledgers speak of all rounds as if all were answered, the seat of those answered.
+    """
+    with np.errstate(all="ignore"):
+        terms = arrays["points"] * arrays["gradients"]
+        scores, sizes = np.cumsum(terms.sum(1)), np.cumsum(np.abs(terms).sum(1))
+        rows, at = arrays["ledger"], np.array(marks, int) - 1
+        found, wanted, size = rows[:, TOTAL], scores[at], sizes[at] + np.abs(rows[:, TOTAL])
+        now, then = arrays["seat.sums"][TOTAL], scores[-1] if scores.size else 0.0
+        if late:
+            drift = rows[:, len(ROW) + DRIFT]
+            found, size = found + drift, size + np.abs(drift)
+            now += arrays["seat.late"][DRIFT]
+            then -= np.sum(arrays["seat.points"] * arrays["seat.gradients"])
+        slack = SLACK * (abs(arrays["seat.sums"][TOTAL]) + (sizes[-1] if sizes.size else 0.0))
+        return not (np.any(np.abs(found - wanted) > SLACK * size) or abs(now - then) > slack)
+
+
+def _follows(player: Follower, arrays: Arrays) -> bool:
+    """Whether what a follower booked is of minima: F_t(w_t) ≤ F_t(w) + gap of w_t for all w, but for rounding.
+
+    So F_{t+1}(w_t) − F_{t+1}(w_{t+1}) is below 0 by the gap of w_{t+1} at most, f_t(w_t) − f_t(w_{t+1}) by both.
+    """
+    drops, steps, gaps = (arrays[f"seat.{name}"] for name in ("drops", "steps", "gaps"))
+    with np.errstate(all="ignore"):
+        far = np.max(np.abs(arrays["points"]), initial=0.0) + np.max(np.abs(arrays["seat.next"]), initial=0.0)
+        size = np.sum(np.abs(arrays["losses"])) + np.sum(np.abs(arrays["gradients"])) * far
+        size += np.max(np.abs(drops), initial=0.0) + np.max(np.abs(steps), initial=0.0)
+        size += abs(player.penalty(player.first(arrays["points"].shape[1]))) + abs(player.penalty(arrays["seat.next"]))
+        above = np.any(steps < -gaps[1:] - SLACK * size) or np.any(drops < -gaps[1:] - gaps[:-1] - SLACK * size)
+    return not above
 
 
 def _block_demands(arrays: Arrays, rounds: int, played: int) -> Demands:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from lowregret.certificate import Certificate
 from lowregret.certificate.delay import dual_exponent, late_certificates
 from lowregret.certificate.doubling import bounds_of, sum_blocks
+from lowregret.compile.numerics import norm
 from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
 from lowregret.learner.delayed import Delayed
@@ -51,9 +53,9 @@ class DelayedSeat(RuleSeat):
 
     def _deliver(self, state: State, late: Vector, arrived: list[Late]) -> None:
         for _, height, w, z in arrived:
-            size = float(np.linalg.norm(z, dual_exponent(self.learner)))
+            size = norm(z, dual_exponent(self.learner))
             late[DRIFT] += float((w - self._point(state)) @ z)
-            late[LAGGED] += size * (late[TRAVELLED] - height)
+            late[LAGGED] += size * (late[TRAVELLED] - height) if late[TRAVELLED] < math.inf else math.inf
             self._feed(state, z)
             late[TRAVELLED] += state.sums[LAST_RATE] * size
 

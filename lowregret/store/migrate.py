@@ -185,7 +185,8 @@ def from_7(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
 def from_8(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
     """Format 9: mixtures of experts know what rounding took from their regret, and sets of quantiles what pooling gave.
 
-    Of rounds from before nothing is known of the one, and the other is the difference of two sums. Series know whether
+    Of rounds from before nothing is known of the one, and the other is the difference of two sums; the size of what was
+    added counts the drift. Series know whether
     their dates say an offset from UTC, which is not known of those from before. Boxes know their regret to either end
     of each side, of which those from before know the sum.
     """
@@ -194,10 +195,20 @@ def from_8(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
     if kind == "box-hedge":
         _with_ends(description, arrays)
     for name in [name for name in arrays if name == "owed" or name.endswith(".owed")]:
-        arrays[name.removesuffix("owed") + "crumbs"] = np.zeros(np.shape(arrays[name]))
+        before = name.removesuffix("owed")
+        arrays[before + "crumbs"] = np.zeros(np.shape(arrays[name]))
+        _add_drift(before, arrays)
     if kind == "quantiles":
         _with_gains(description, arrays)
     return description, arrays
+
+
+def _add_drift(before: str, arrays: dict[str, Any]) -> None:
+    """Count the drift of a mixture among the sizes of all that was added to its sums."""
+    added, drift = (arrays.get(before + key, np.empty(())) for key in ("added", "drift"))
+    experts = drift if drift.ndim == 2 else drift[:-1] if drift.ndim == 1 else drift
+    if experts.shape == added.shape and added.dtype.kind == experts.dtype.kind == "f":  # else the schema will say
+        arrays[before + "added"] = added + np.abs(experts)
 
 
 def _with_ends(description: dict[str, Any], arrays: dict[str, Any]) -> None:

@@ -46,6 +46,7 @@ from lowregret import play as play_by
 from lowregret.certificate.surrogate import surrogate_certificate
 from lowregret.convex import Function, LinearFunction, NegativeLog, QuadraticFunction, Regularised, ScoreFunction
 from lowregret.domain import Point
+from lowregret.learner.delayed import Delayed
 from lowregret.play import Game
 from lowregret.types import Vector
 
@@ -316,3 +317,11 @@ def test_one_point_at_the_origin_is_a_set_to_compare_with() -> None:
     game = play_by(FollowTheLeader(L2Ball(1.0)), [hinge] * 3, dimension=2, comparator=Point(np.zeros(2)))
     assert game.regret == pytest.approx(-2.0)
     assert game.certificate.holds
+
+
+def test_a_delayed_game_of_costs_whose_powers_overflow_is_saved(tmp_path: Path) -> None:
+    """Their norms do not: the game could not be saved for an infinite one."""
+    played = play(Delayed(MirrorDescent(PNorm(3.0), Constant(1e-9)), 2), np.full((9, 3), 1e120))
+    again = load(played.save(tmp_path / "m.lr"))
+    np.testing.assert_array_equal(again.points, played.points)
+    assert [c.bound for c in again.certificates] == [c.bound for c in played.certificates]

@@ -326,3 +326,102 @@ def test_features_that_no_row_has_cost_no_time() -> None:
     assert "EQ-2.15" in str(run)
     assert run.trace.rounds.size
     assert time.process_time() - begin < 3
+
+
+def load_changed(name: str, array: str, place: Any, value: Any) -> None:
+    """Load a stored file in which one array has another value at a place."""
+    path = FOLDER / f"{name}.lr"
+    kind = store.kind_of(path)
+    description, arrays = store.read(path, kind)
+    class_of(kind).from_file(path, json.loads(json.dumps(description)), {k: a.copy() for k, a in arrays.items()})
+    arrays[array][place] = value
+    class_of(kind).from_file(path, description, arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "place"),
+    [
+        ("experts", "drift", 0),
+        ("experts", "drift", -1),
+        ("experts", "linear", 0),
+        ("experts", "losses", 0),
+        ("layered-experts", "chief.drift", 0),
+        ("layered-experts", "lane 0.drift", 0),
+        ("series-experts", "accounts.drift", (0, 0)),
+        ("series-experts", "accounts.late", 0),
+        ("series-experts", "own.0.regret", (0, 0)),
+        ("specialists", "regret", 0),
+        ("specialists", "owed", 0),
+    ],
+)
+@pytest.mark.parametrize("value", [-1e300, 1e300])
+def test_experts_are_owed_what_rounds_can_have_brought(name: str, array: str, place: Any, value: float) -> None:
+    """Bounds on the regret fell below any number."""
+    with pytest.raises(StoreError, match=r"no more than was added|what the sums say"):
+        load_changed(name, array, place, value)
+
+
+@pytest.mark.parametrize("name", ["bandit", "bandit-ix", "bandit-tsallis", "exp4"])
+def test_a_bandit_has_no_more_regret_on_estimates_than_there_can_be(name: str) -> None:
+    with pytest.raises(StoreError, match="regret on estimates"):
+        change(name, "sums", "linear", 1e9)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("estimated-descent", "sums"),
+        ("expert-ranking", "descent.sums"),
+        ("score-ranking", "descent.sums"),
+        ("game", "seat.sums"),
+        ("game-delayed", "seat.sums"),
+        ("game-doubling", "seat.sums"),
+    ],
+)
+def test_costs_are_their_own_linearisation(name: str, array: str) -> None:
+    with pytest.raises(StoreError, match="costs that are linear"):
+        change(name, array, "linear", -1e300)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "place", "wanted"),
+    [
+        ("game-leader", "seat.drops", 0, "drops and steps"),
+        ("game-leader", "seat.steps", -1, "drops and steps"),
+        ("online-newton", "a", (0, 0), "the identity and squares"),
+        ("online-newton", "b", 0, "above 0"),
+    ],
+)
+def test_games_and_portfolios_hold_what_was_played(name: str, array: str, place: Any, wanted: str) -> None:
+    with pytest.raises(StoreError, match=wanted):
+        load_changed(name, array, place, -1e300)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "slot"),
+    [
+        ("game-delayed", "seat.late", "drift"),
+        ("game-delayed", "ledger", "late_drift"),
+        ("game-delayed", "ledger", "total"),
+    ],
+)
+def test_ledgers_of_games_follow_from_their_record(name: str, array: str, slot: str) -> None:
+    description, _ = store.read(FOLDER / f"{name}.lr", "game")
+    with pytest.raises(StoreError, match=r"points and sub-gradients|costs that are linear"):
+        load_changed(name, array, (..., description["slots"][array].index(slot)), -1e300)
+
+
+def test_squares_of_a_portfolio_are_definite() -> None:
+    """Its programmes have no minimum else."""
+    path = FOLDER / "online-newton.lr"
+    _, arrays = store.read(path, "online-newton")
+    with pytest.raises(StoreError, match="the identity and squares"):
+        load_changed("online-newton", "a", ([0, 1], [1, 0]), float(2 * arrays["a"].max() + 1))
+
+
+@pytest.mark.parametrize(("field", "value"), [("loss", 0.0), ("loss", 1e9), ("reciprocals", 1e9)])
+def test_rankings_have_positions_among_their_items(field: str, value: float) -> None:
+    path = FOLDER / "expert-ranking.lr"
+    description, arrays = store.read(path, "expert-ranking")
+    with pytest.raises(StoreError, match="positions"):
+        class_of("expert-ranking").from_file(path, description | {field: value}, arrays)
