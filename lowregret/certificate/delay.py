@@ -43,6 +43,8 @@ def late_certificates(learner: Learner, found: list[Certificate], ledger: Vector
     """Certificates of a delayed run: those of the run in order of arrival, plus the drift.
 
     DELAY bounds the drift too, in advance: it holds for every order of arrival, and every rate that does not grow.
+    The drift is a sum of as many terms, each the difference of two that are no larger than those of Σ⟨v_s, z_s⟩, and
+    so of twice its rounding.
     """
     drift, lagged = float(ledger[DRIFT]), float(ledger[LAGGED])
     details = {"drift": drift, "pending": float(pending)}
@@ -57,6 +59,7 @@ def late_certificates(learner: Learner, found: list[Certificate], ledger: Vector
             linear_regret=None if c.linear_regret is None else c.linear_regret + drift,
             bound=c.bound + drift,
             details=details,
+            rounding=3 * c.rounding,
         )
         for c in found
     ]

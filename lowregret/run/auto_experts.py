@@ -21,7 +21,9 @@ from lowregret.types import Vector
 
 ROUNDING = 1e-12  # of sums of many losses, relative
 MIXING = 32  # operations of which a mixture of numbers is made
-LIKELY = 512  # ε that the logarithm of a chance may be off by: that of e^u doubles with each of seven squarings
+LIKELY = 1024  # ε that the logarithm of a chance may be off by: that of e^u doubles with each of seven squarings
+EACH = 4  # as many more for each class that chances are shared among
+HEDGED = 20  # roundings of sums so far that a mixability gap is made of
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Standings:
     drift: float = 0.0  # how much less the mixture would have lost by its scores when the answers came
     weight: float = 0.0  # Σ of the importance weights of rows
     size: float = 0.0  # the largest score, of numbers
+    classes: int = 1  # that there is room for
 
     @property
     def present(self) -> Any:
@@ -98,8 +101,10 @@ class Standings:
     @property
     def rounding(self) -> float:
         """By how much `regret`, or its bound, may be off, as sums, losses and the mixture's scores are rounded."""
-        sums = self.total, float(self.losses[self.best]), float(self.trust[MIXED])
-        return off(self.rounds, *sums) + blurred(self.rounds, self.weight, self.size, self.total)
+        sums = self.total, float(self.losses[self.best]), float(self.trust[MIXED]), float(self.trust[GAP])
+        count = self.rounds * (1 if self.classifies else HEDGED)
+        blur = blurred(self.rounds / self.rate, self.weight, self.size, self.total, self.classes)
+        return off(count, *sums) + blur
 
     def to_json(self) -> dict[str, object]:
         """The public form, with the keys that `lowregret experts` prints."""
@@ -120,6 +125,7 @@ class Keeping:
     rows: int = 0  # that were judged
     weight: float = 0.0  # Σ of their importance weights, as often as each stands for others
     size: float = 0.0  # the largest score, of numbers
+    classes: int = 1  # that there is room for
 
     @property
     def present(self) -> Any:
@@ -150,7 +156,7 @@ class Keeping:
         bound = 2 * float(settled[KEPT_GAP]) + ROUNDING * abs(float(settled[KEPT_MIXED]))
         comparator = {"set": "kept experts", "count": len(self.names), "best": self.names[self.best]}
         sums = float(self.votes[OWN]), least, float(settled[KEPT_MIXED])
-        rounding = off(self.rows, *sums) + blurred(self.rows, self.weight, self.size, sums[0])
+        rounding = off(self.rows, *sums) + blurred(self.rows, self.weight, self.size, sums[0], self.classes)
         finite = Premise("all losses are finite", math.isfinite(linear + bound))
         return Certificate(
             "KEPT-ADAHEDGE", "2Δ, Δ = Σ(⟨v,losses⟩ − mix loss) over freezes", comparator, max(regret, linear), bound,
@@ -210,14 +216,16 @@ def against_forests(run: Any, companion: Any, trees: int, cells: int) -> Certifi
     return Certificate("FOREST", statement, comparator, linear, math.inf, rounding=rounding, details=told)
 
 
-def blurred(rounds: int, weight: float, size: float, lost: float) -> float:
-    """By how much losses may be off as chances and scores are rounded: 512ε a row, as often as it counts, and trust
-    in experts by as much a round; numbers of some `size` by e = 32ε·size, their squares by Σc(2|y − p|e + e²).
+def blurred(rounds: float, weight: float, size: float, lost: float, classes: int) -> float:
+    """By how much losses may be off as chances and scores are rounded: (1024 + 4K)ε a row of K classes, as often as it
+    counts, and trust in experts by as much a round (proof: docs/auto.md); numbers of some `size` by e = 32ε·size, their
+    squares by Σc(2|y − p|e + e²).
 
     By Cauchy and Schwarz, Σc|y − p| ≤ √(Σc·Σc(y − p)²), and Σc(y − p)² is what is lost, or twice that.
     """
     e = MIXING * EPSILON * size
-    return LIKELY * EPSILON * (rounds + weight) + 2 * e * math.sqrt(weight) * math.sqrt(2 * lost) + weight * e * e
+    likely = (LIKELY + EACH * classes) * EPSILON * (rounds + weight)
+    return likely + 2 * e * math.sqrt(weight) * math.sqrt(2 * lost) + weight * e * e
 
 
 def off(count: int, *sums: float) -> float:

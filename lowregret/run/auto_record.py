@@ -87,7 +87,7 @@ class Mixture(RunRecord):
         """The experts of the mixture: their losses, and how far each is trusted."""
         rate, drift = (1.0, 0.0) if run.late is None else (run.late.rate, run.late.drift)
         classifies = bool(run.learner.loss.classifies)
-        told = run.weight, 0.0 if classifies else self._size(run)
+        told = run.weight, 0.0 if classifies else self._size(run), run.lots
         return Standings(run.loss, run.rounds, self.mind.trust, classifies, rate, drift, *told)
 
     def _size(self, run: Any) -> float:
@@ -235,7 +235,8 @@ class Mixture(RunRecord):
     def keeper(self, run: Any) -> Keeping:
         """The experts of the kept model: the loss of each while it was frozen, and how far each is trusted."""
         rows, weight = run.trial.records[:, :, :2].sum(axis=(0, 1))
-        return Keeping(self.votes, int(rows), float(weight), 0.0 if run.learner.loss.classifies else self._size(run))
+        size = 0.0 if run.learner.loss.classifies else self._size(run)
+        return Keeping(self.votes, int(rows), float(weight), size, run.lots)
 
     def model(self, run: Any) -> Frozen:
         """The model that would be kept if the run ended now."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from copy import deepcopy
+from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +13,11 @@ import pytest
 
 from benchmarks.fuzz_auto import Told, check_experts, fuzz_auto, learn_one_by_one
 from benchmarks.fuzzing import fuzzed
-from lowregret import zoo
+from lowregret import train, zoo
+from lowregret.auto.logit import exponential
+from lowregret.compile.numerics import EPSILON
 from lowregret.loss import Logistic, Square
+from lowregret.run.auto_experts import Standings
 from lowregret.run.begin import begin
 
 STEP = 2.0**-53  # between numbers near those that are learnt
@@ -55,3 +60,22 @@ def test_rounding_of_chances_grows_with_weights(seed: int) -> None:
 def test_kept_experts_that_agree_book_their_rounding() -> None:
     """Chances of 1 − 10⁻⁸ are off by ε, and so is the loss of a mixture of experts of which none lost more."""
     assert sum(claims for _, claims in fuzzed([fuzz_auto], 1, 770116, refuses=False)) == 2
+
+
+def test_chances_are_as_near_as_the_rounding_of_mixtures_takes_them() -> None:
+    """−ln(chance) of an expert of two classes is off by less than 643ε, whatever its score: step (i) of the proof."""
+    rng = np.random.default_rng(5)
+    with localcontext(prec=50):
+        for u in [-30.0, *(-30 * rng.random(2000)).tolist(), *(-np.exp(rng.uniform(-9, 3.4, 500))).tolist()]:
+            e, true = Decimal(float(exponential(np.float64(u)))), Decimal(u).exp()
+            assert abs(e / true - 1) < 640 * Decimal(EPSILON)
+
+
+def test_rounding_grows_with_classes_and_as_verdicts_count_less() -> None:
+    """Sums of K chances have K roundings, and what trust loses at the rate r costs 1/r as much."""
+    trust = train(zoo.auto(Logistic(), "raw"), np.eye(2), [1.0, -1.0], compiled=False).record.mind.trust
+    few = Standings(1.0, 100, trust, True, weight=100.0)
+    assert replace(few, classes=1001).rounding - few.rounding == pytest.approx(1000 * 4 * 200 * EPSILON)
+    assert replace(few, rate=0.1).rounding - few.rounding > 900 * 1024 * EPSILON
+    numbers = replace(few, classifies=False)
+    assert numbers.rounding > few.rounding

@@ -45,6 +45,7 @@ from lowregret import (
     train,
     zoo,
 )
+from lowregret.certificate import certificates
 from lowregret.convex import QuadraticFunction
 from lowregret.domain import Point
 from lowregret.learner import Delayed, Gaussian
@@ -370,6 +371,16 @@ RULES = [
     ProjectedGradient(Simplex(), InverseSqrt(0.5)),
     MirrorDescent(Entropy(), Constant(0.3)),
 ]
+
+
+def test_the_drift_is_rounded_too() -> None:
+    """As many terms as Σ⟨v_s, z_s⟩ has, each a difference of two that are as large."""
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    run = delayed(zoo.ogd_eager(Logistic(), 0.3), D, compiled=False).learn(X, y, delay=5).deliver()
+    usual = {c.id: c.rounding for c in certificates(run.learner, run.state, run.comparator, late=True)}
+    for c in run.certificates:
+        if c.id.endswith("+DRIFT"):
+            assert c.rounding == 3 * usual[c.id.removesuffix("+DRIFT")] > 0
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
