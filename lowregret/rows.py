@@ -20,6 +20,7 @@ from lowregret.errors import DataError
 from lowregret.types import Index
 
 Features: TypeAlias = Any  # array-like, or a SciPy sparse matrix or array
+WEIGHTIEST = 1e290  # importance of a row up to which sums over all rows are numbers
 EVERY = np.empty(0, np.int64)  # where rows can be picked: all of them
 
 

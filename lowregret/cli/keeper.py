@@ -58,8 +58,6 @@ class Keeper:
         """
         if self.path is None or not self.session.run.rounds:
             return None
-        if self.predict_only:
-            self.session.run.frozen = None  # the model on trial: what is written takes its memory
         try:
             return self._save_somewhere()
         except BaseException:

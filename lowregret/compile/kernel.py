@@ -26,7 +26,7 @@ from numba.core.registry import CPUDispatcher
 from lowregret.compile.builtins import BUILTINS
 from lowregret.compile.cache import KernelCache
 from lowregret.compile.context import import_arrays
-from lowregret.compile.digest import digest, names
+from lowregret.compile.digest import digest, names, package_stamp
 from lowregret.compile.forks import wait_with_forks
 from lowregret.compile.pipeline import QUICK, contexts, pipeline
 from lowregret.errors import PartError
@@ -62,6 +62,7 @@ def apart(function: Function) -> Function:
 
 
 wait_with_forks()
+package_stamp()  # of the sources as they are imported: by the time that a loop is compiled they may be others
 
 
 class _Kernel(CPUDispatcher):  # type: ignore[misc]

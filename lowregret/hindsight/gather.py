@@ -11,7 +11,7 @@ from lowregret.errors import DataError
 from lowregret.hindsight.passes import Pass
 from lowregret.learner.validate import refuse, require_finite
 from lowregret.loss import Loss
-from lowregret.rows import Dense, Features, Rows, Sparse, as_rows
+from lowregret.rows import WEIGHTIEST, Dense, Features, Rows, Sparse, as_rows
 from lowregret.types import Vector
 
 BUDGET = 2e9  # bytes of rows that are kept
@@ -46,7 +46,7 @@ def _check(loss: Loss, x: Rows, y: Vector, weights: Vector, counted: Vector, don
             require_finite(x, i, f"row {done + i}")
     wrong = [i for i in np.flatnonzero(counted).tolist() if not loss.accepts(y[i])]
     if weights.size:
-        wrong += np.flatnonzero(~((weights >= 0) & (weights < np.inf))).tolist()
+        wrong += np.flatnonzero(~((weights >= 0) & (weights <= WEIGHTIEST))).tolist()
     if wrong:
         refuse(loss, x, y[wrong[0]], weights, wrong[0], f"row {done + wrong[0]}")
 

@@ -6,13 +6,13 @@ Its score and what the learner knew of labels are kept in between, in a slot.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowregret.compile.kernel import kernel
 from lowregret.loss import Loss
+from lowregret.rows import WEIGHTIEST
 from lowregret.types import Vector
 
 # ---- ledger[…], which `certificate/delay.py` reads ------------------------------------------------------------------
@@ -57,6 +57,6 @@ def nobody() -> Waiting:
 def first_unfit(loss: Loss, y: Vector, weights: Vector) -> int:
     """The first row whose label or weight cannot be learnt, or how many rows there are."""
     for i in range(y.size):
-        if weights[i] != 0.0 and not (0.0 < weights[i] < math.inf and loss.accepts(y[i])):
+        if weights[i] != 0.0 and not (0.0 < weights[i] <= WEIGHTIEST and loss.accepts(y[i])):
             return i
     return int(y.size)

@@ -18,7 +18,7 @@ from lowregret.loss import Loss, Square
 from lowregret.loss.verify import misjudged, misshapen
 from lowregret.mirror import Euclidean
 from lowregret.output import Last, Output
-from lowregret.rows import Rows
+from lowregret.rows import WEIGHTIEST, Rows
 from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
 from lowregret.state import (
     AVERAGED,
@@ -355,7 +355,7 @@ def learn_rows(
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
-        if weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(y[i])):
+        if weight != 0.0 and not (0.0 < weight <= WEIGHTIEST and learner.loss.accepts(y[i])):
             break
         if not x.inside(i):  # learning it would write outside the table
             break

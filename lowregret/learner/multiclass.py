@@ -20,7 +20,7 @@ from lowregret.learner.late import DRIFT, Waiting
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss.multiclass import MultiLoss
 from lowregret.output import Last, Output
-from lowregret.rows import Rows
+from lowregret.rows import WEIGHTIEST, Rows
 from lowregret.rule import ProjectedGradient, Rule
 from lowregret.state import DIMENSION, ROUNDS, State
 from lowregret.types import Cells, Index, Vector
@@ -267,7 +267,7 @@ def learn_classes(
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0
-        if weight != 0.0 and not (0.0 < weight < math.inf and 0 <= y[i] < room.raw.size):
+        if weight != 0.0 and not (0.0 < weight <= WEIGHTIEST and 0 <= y[i] < room.raw.size):
             break
         if not x.inside(i):
             break

@@ -13,7 +13,7 @@ import numpy as np
 from lowregret.compile.part import Part
 from lowregret.errors import DataError, DivergedError, LowRegretError, PartError
 from lowregret.loss import Loss
-from lowregret.rows import OUTSIDE, Rows, Sparse, describe_entry, largest_entry
+from lowregret.rows import OUTSIDE, WEIGHTIEST, Rows, Sparse, describe_entry, largest_entry
 from lowregret.rule import Rule
 from lowregret.rule.adagrad import GROWN
 from lowregret.rule.betting import LARGEST_BET
@@ -171,6 +171,10 @@ def require_weight(weights: Vector, i: int, place: str) -> None:
     """Refuse the importance of row i if it is none."""
     if weights.size and not 0 <= weights[i] < np.inf:
         raise DataError(f"{place}: weight {weights[i]} is not a finite number ≥ 0")
+    if weights.size and weights[i] > WEIGHTIEST:
+        raise DataError(
+            f"{place}: weight {weights[i]:g}: sums of weights would leave the range of numbers; scale them all"
+        )
 
 
 def require_finite(x: Rows, i: int, place: str) -> None:

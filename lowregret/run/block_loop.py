@@ -18,7 +18,7 @@ from lowregret.certificate.blocks import DECIDED, LOST, PROBED, SIZE, STALE, nex
 from lowregret.compile.atomic import add, give_way, read
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
-from lowregret.rows import Rows
+from lowregret.rows import WEIGHTIEST, Rows
 from lowregret.rule.base import WIDEST
 from lowregret.state import DIMENSION, MISTAKES, ROUNDS, TOTAL, State
 from lowregret.types import Cells, Vector
@@ -83,7 +83,7 @@ def decide(
     learner: Linear, seen: State, x: Rows, i: int, y: float, weight: float, out: Findings, at: int, limit: float
 ) -> float:
     """Score row i and find its loss and slope; NaN if it cannot be learnt, as in `learn_rows`."""
-    if weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(y)):
+    if weight != 0.0 and not (0.0 < weight <= WEIGHTIEST and learner.loss.accepts(y)):
         return math.nan
     if not x.inside(i):
         return math.nan

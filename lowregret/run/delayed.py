@@ -24,7 +24,15 @@ from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.late import DRIFT, LAGGED, LEDGER
 from lowregret.learner.linear import Linear
-from lowregret.learner.validate import Place, numbers, require_bounded, require_finite, require_label, settled
+from lowregret.learner.validate import (
+    Place,
+    numbers,
+    require_bounded,
+    require_finite,
+    require_label,
+    require_weight,
+    settled,
+)
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
 from lowregret.run.careful import REACH, on_trial
@@ -135,10 +143,9 @@ class DelayedRun(LinearRun):
         y = numbers(np.atleast_1d(labels), "labels", told.size)
         w = np.ones(told.size) if weights is None else numbers(np.atleast_1d(weights), "weights", told.size)
         loss, pending = self.learner.loss, self._pending
-        for round_, label, weight in zip(told.tolist(), y.tolist(), w.tolist(), strict=True):
-            if not 0 <= weight < np.inf:
-                raise DataError(f"round {round_}: weight {weight} is not a finite number ≥ 0")
-            if weight != 0:
+        for i, (round_, label) in enumerate(zip(told.tolist(), y.tolist(), strict=True)):
+            require_weight(w, i, f"round {round_}")
+            if w[i] != 0:
                 require_label(label, f"round {round_}", loss.accepts(label), type(loss).__name__, loss.labels)
         self.uniform &= bool(np.all(w == 1))
         self._meet(NOBODY.rows, np.empty(0), y[w != 0])

@@ -9,7 +9,7 @@ from lowregret.certificate.delay import WEIGHT, WRONG
 from lowregret.compile.kernel import kernel
 from lowregret.learner.late import DRIFT, LAGGED, TRAVELLED, Waiting
 from lowregret.learner.linear import Linear
-from lowregret.rows import Rows
+from lowregret.rows import WEIGHTIEST, Rows
 from lowregret.run.pending import NEVER, Slots
 from lowregret.state import LAST_RATE, ROUNDS, State
 from lowregret.types import Vector
@@ -68,7 +68,7 @@ def answer_slot(
 def ask(learner: Linear, s: State, x: Rows, slots: Slots, i: int) -> bool:
     """Score row i with the present iterate; False if the row, or the answer sent with it, is not acceptable."""
     weight, sent = slots.weights[i], slots.due[i] < NEVER
-    if sent and weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(slots.labels[i])):
+    if sent and weight != 0.0 and not (0.0 < weight <= WEIGHTIEST and learner.loss.accepts(slots.labels[i])):
         return False
     if not x.inside(i):
         return False
@@ -121,7 +121,7 @@ def learn_late(
     """Learn rows as `learn_rows` does; one with a slot in `late` is asked if its weight is 0, else answered."""
     while i < y.size and s.counts[ROUNDS] < until:
         weight, slot = weights[i], late.of[i]
-        if weight != 0.0 and not (0.0 < weight < math.inf and learner.loss.accepts(y[i])):
+        if weight != 0.0 and not (0.0 < weight <= WEIGHTIEST and learner.loss.accepts(y[i])):
             break
         if not x.inside(i):
             break

@@ -14,14 +14,12 @@ from lowregret.learner.labels import ClassNames
 from lowregret.learner.multiclass import judge_classes
 from lowregret.learner.validate import require_weight
 from lowregret.loss.name import loss_name
-from lowregret.rows import Rows
+from lowregret.rows import WEIGHTIEST, Rows
 from lowregret.run.confusion import Confusion
 from lowregret.run.metrics import Metrics
 from lowregret.run.scoring import Scoring
 from lowregret.stream.batch import Batch
 from lowregret.types import Vector
-
-HEAVIEST = 1e290  # weight of a row: sums over all rows of a file are numbers
 
 Judged: TypeAlias = Metrics | Confusion  # figures on rows: of one score, or of many classes
 
@@ -37,11 +35,8 @@ def judge(run: Scoring, batch: Batch, weights: Vector, found: Judged) -> Vector:
     Rows with a label count in `found` by their importance; no weights: all 1.
     """
     weights = weights.copy() if weights.size else np.ones(len(batch))
-    for i in np.flatnonzero(~((weights >= 0) & (weights <= HEAVIEST))).tolist():
+    for i in np.flatnonzero(~((weights >= 0) & (weights <= WEIGHTIEST))).tolist():
         require_weight(weights, i, batch.place(i))
-        raise DataError(
-            f"{batch.place(i)}: weight {weights[i]:g}: sums of weights would leave the range of numbers; scale them all"
-        )
     if run.classes is not None:
         assert isinstance(found, Confusion)
         return _judge_classes(run, run.classes, batch, weights, found)

@@ -15,7 +15,7 @@ from lowregret.errors import DataError, DivergedError, PartError
 from lowregret.learner.labels import ClassNames, name_label
 from lowregret.learner.late import DRIFT, LEDGER, Waiting, first_unfit
 from lowregret.learner.validate import Place
-from lowregret.rows import Rows, Sparse, as_sparse
+from lowregret.rows import WEIGHTIEST, Rows, Sparse, as_sparse
 from lowregret.run.lags import (
     CAME,
     CROWD,
@@ -128,7 +128,7 @@ class Late:
         if self.names is None:
             return int(run._call(first_unfit, run.learner.loss, labels, w))
         known = run.classes if run.classes.fixed else ClassNames()
-        unfit = (w != 0) & ((known.encode(labels, None, names) < 0) | ~((w > 0) & (w < np.inf)))
+        unfit = (w != 0) & ((known.encode(labels, None, names) < 0) | ~((w > 0) & (w <= WEIGHTIEST)))
         return int(np.argmax(unfit)) if unfit.any() else len(labels)
 
     def deliver(self, run: Any) -> None:

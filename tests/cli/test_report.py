@@ -105,6 +105,8 @@ def test_importance_is_told_if_it_is_asked_for(capsys: Capsys, tmp_path: Path) -
     given = ("train", file, "--target", "sold", "--positive", "yes")
     assert "importance" not in run(capsys, *given, "--json", "--quiet").json
     assert "\nimportance colour " in run(capsys, *given, "--importance").out
+    alone = run(capsys, *given, "--importance", "--predict-only", "-o", tmp_path / "m.lr")
+    assert "\nimportance colour " in alone.out
     said = run(capsys, *given, "--algorithm", "ogd", "--importance")
     assert said.out.endswith("importance rows are kept by runs of auto only, while they have few features\n")
     assert run(capsys, *given, "--algorithm", "ogd", "--importance", "--json", "--quiet").json["importance"] is None

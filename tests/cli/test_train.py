@@ -284,6 +284,13 @@ def test_no_exact_regret(capsys: Capsys, file: Path, tmp_path: Path, algorithm: 
     assert not model.exists()
 
 
+def test_names_are_not_counted_where_none_are_kept(capsys: Capsys, tmp_path: Path) -> None:
+    table = pytest.importorskip("pyarrow").table({"y": [3.0, -1.0, 1.0], "size": [2.5, 0.5, 3.0]})
+    pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "a.parquet")
+    said = ("--target", "y", "--weights", tmp_path / "w.tsv", "--loss", "square", "--json", "--quiet")
+    assert "names" not in run(capsys, "train", tmp_path / "a.parquet", *said).json["metrics"]
+
+
 def test_weights_by_name(capsys: Capsys, tmp_path: Path) -> None:
     path = written(tmp_path / "a.csv", ["y,size,colour", "3,2.5,red", "-1,0.5,blue", "1,3,red"])
     said = ("--target", "y", "--weights", tmp_path / "w.tsv", "--loss", "square", "--json", "--quiet")

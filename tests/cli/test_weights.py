@@ -106,3 +106,15 @@ def test_weights_whose_sum_is_no_number_are_refused(capsys: Capsys, tmp_path: Pa
     told = run(capsys, "predict", model, written(tmp_path / "b.csv", [lines[0], "1,1e290,2,3,4", "1,1.7e308,2,3,4"]))
     assert told.code == 2
     assert "b.csv:3: weight 1.7e+308: sums of weights would leave the range of numbers" in told.err
+
+
+@pytest.mark.parametrize(
+    "loss", [("logistic",), ("softmax",), ("softmax", "--delay", 2), ("hinge", "--delay", 2), ("oaa",)], ids=str
+)
+def test_weights_whose_sum_is_no_number_are_not_learnt(capsys: Capsys, tmp_path: Path, loss: tuple[Any, ...]) -> None:
+    """Of rows that cost nothing they were, and shares of an infinite sum were told as nan %."""
+    table = written(tmp_path / "a.csv", ["y,w,x", "1,1,1e-250", *["1,1.7e308,1e-250"] * 20])
+    told = run(capsys, "train", table, "--target", "y", "--weight", "w", "--algorithm", "ogd", "--loss", *loss)
+    assert told.code == 2
+    assert "a.csv:3: weight 1.7e+308: sums of weights would leave the range of numbers; scale them all" in told.err
+    assert "nan" not in told.out

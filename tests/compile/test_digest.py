@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -233,3 +234,17 @@ def test_what_our_own_functions_make_is_told_apart() -> None:
 
 def test_our_own_code_is_stamped_as_a_whole() -> None:
     assert digest(Hinge) == digest(cast(FunctionType, Hinge.at)) == package_stamp()
+
+
+def test_the_package_is_stamped_when_it_is_imported() -> None:
+    """Sources that are replaced before a loop first runs are not those that it is compiled from."""
+    code = (
+        "import lowregret.compile.kernel\n"
+        "from pathlib import Path\n"
+        "Path.read_bytes = lambda path: b'another version'\n"
+        "from lowregret.compile.digest import package_stamp\n"
+        "print(package_stamp())\n"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == package_stamp()
+    )

@@ -79,6 +79,8 @@ def learn(args: Namespace, form: Part | None, stream: Stream | None, clock: Cloc
             problem = error
         if problem is None and not interruption.wanted:
             _require_positive(session, args)
+        if args.predict_only and not (args.importance or args.report):
+            session.run.frozen = None  # the model on trial: what is written takes its memory
         model = keeper.finish()
     if session.run.rounds == 0 and problem is None and not interruption.wanted:
         raise DataError(nothing(session, args))
