@@ -5,27 +5,26 @@
 Whatever is said, a command is done (exit code 0) or refuses in words (2), and raises nothing; `--json` is one object
 without NaN or infinities, whose figures are those of the summary; what is read stays as it was, what is written can be
 read, and no temporary file is left. The first falsehood ends it, with the seed and the words that lead to it again.
-Runs are interpreted, for compiling would take most of the time.
+Runs are interpreted, for compiling would take most of the time; but every 30th is plain use of a longer table, compiled
+(`plain_commands.py`).
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import os
 import random
 import sys
 import tempfile
-import traceback
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
-from lowregret.cli import main as command_line
+from benchmarks.command_runs import Told, run, strict
+from benchmarks.plain_commands import plain
 from lowregret.cli.work import train as training
 from lowregret.run.begin import begin
 from lowregret.run.session import load_served
@@ -60,15 +59,8 @@ BANDIT: dict[str, tuple[str, ...]] = {
     "--eta": ("0.1", "theory"), "--seed": ("3",), "--delay": ("2",), "--low": ("0",), "--high": ("5",),
 }  # fmt: skip
 COMMANDS = {"train": TRAIN, "predict": PREDICT, "convert": CONVERT, "experts": EXPERTS, "bandit": BANDIT}
+PLAIN = 30  # commands, of which the last is plain
 USUAL: dict[str, list[str]] = {"experts": ["--target", "y"], "bandit": ["--action", "c", "--reward", "b"]}
-
-
-class Told(NamedTuple):
-    """What became of a command."""
-
-    code: Any
-    out: str
-    err: str
 
 
 # ---- files ----------------------------------------------------------------------------------------------------------
@@ -137,31 +129,6 @@ def words(r: random.Random, rows: str) -> list[str]:
 # ---- running and judging --------------------------------------------------------------------------------------------
 
 
-def run(said: list[str]) -> Told:
-    """Run a command in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code: Any = command_line(said)
-        except SystemExit as end:
-            code = end.code
-        except BaseException:
-            code = traceback.format_exc()
-    return Told(code, out.getvalue(), err.getvalue())
-
-
-def strict(text: str) -> Any:
-    """One JSON object in one line."""
-
-    def refuse(token: str) -> None:
-        raise ValueError(f"{token} is no JSON")
-
-    found = json.loads(text, parse_constant=refuse)
-    if text.count("\n") != 1 or not isinstance(found, dict):
-        raise ValueError("not one object in one line")
-    return found
-
-
 def faults(said: list[str], told: Told, before: dict[str, bytes]) -> Iterator[str]:
     """What is wrong with what a command did."""
     if told.code not in (0, 2):
@@ -198,34 +165,41 @@ def disagreements(said: list[str]) -> Iterator[str]:
     yield from (f"the summary lacks {figure!r}: {shown.out}" for figure in figures if figure not in shown.out)
 
 
-def tried(seed: int, number: int) -> tuple[int, list[str]]:
+def tried(seed: int, number: int) -> tuple[Any, list[str]]:
     """One command in a folder of its own; its exit code, and what is wrong."""
     r = random.Random(f"{seed} {number}")
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            Path("base.svm").write_text("+1 1:1 2:-1\n-1 1:-2\n" * 20)
-            run(["train", "base.svm", "--algorithm", "ogd", "--loss", "logistic", "-o", "m.lr", "--quiet"])
-            said = words(r, rows_in(Path(folder), r)) + (["--json"] if r.random() < 0.5 else [])
-            before = {path.name: path.read_bytes() for path in Path().iterdir()}
-            told = run(said)
-            wrong = list(faults(said, told, before))
-            again = {"--resume", "-o", "--cache", "--predictions"}.isdisjoint(said) and r.random() < 0.3
-            if not wrong and told.code == 0 and again:
-                wrong += disagreements([word for word in said if word != "--json"])
-            head = {path.name: path.read_bytes()[:300] for path in Path().iterdir() if path.name.startswith("rows")}
-            return told.code, [f"{what}\nwords: {said}\nfiles: {head}" for what in wrong]
+            if number % PLAIN == PLAIN - 1:
+                return plain(r)
+            with mock.patch.object(training, "begin", partial(begin, compiled=False)):
+                return odd(r, Path(folder))
         finally:
             os.chdir(here)
+
+
+def odd(r: random.Random, folder: Path) -> tuple[Any, list[str]]:
+    """One command with random options on a random file; its exit code, and what is wrong."""
+    Path("base.svm").write_text("+1 1:1 2:-1\n-1 1:-2\n" * 20)
+    run(["train", "base.svm", "--algorithm", "ogd", "--loss", "logistic", "-o", "m.lr", "--quiet"])
+    said = words(r, rows_in(folder, r)) + (["--json"] if r.random() < 0.5 else [])
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    told = run(said)
+    wrong = list(faults(said, told, before))
+    again = {"--resume", "-o", "--cache", "--predictions"}.isdisjoint(said) and r.random() < 0.3
+    if not wrong and told.code == 0 and again:
+        wrong += disagreements([word for word in said if word != "--json"])
+    head = {path.name: path.read_bytes()[:300] for path in Path().iterdir() if path.name.startswith("rows")}
+    return told.code, [f"{what}\nwords: {said}\nfiles: {head}" for what in wrong]
 
 
 def fuzzed(runs: int, seed: int, at: int = 0) -> tuple[dict[Any, int], list[str]]:
     """How often which exit code was met, up to the first falsehood, and that."""
     codes: dict[Any, int] = {}
     for number in range(at, runs):
-        with mock.patch.object(training, "begin", partial(begin, compiled=False)):
-            code, wrong = tried(seed, number)
+        code, wrong = tried(seed, number)
         codes[code] = codes.get(code, 0) + 1
         if number % 50 == 0:
             print(f"{number:,} commands, exit codes {codes}", file=sys.stderr, flush=True)

@@ -13,8 +13,8 @@ import pickle
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.command_runs import run as run_command
 from benchmarks.fuzz_commands import CONVERT
-from benchmarks.fuzz_commands import run as run_command
 from benchmarks.fuzzing import main, require
 from benchmarks.nasty import Draw
 from benchmarks.orders_of_experts import fuzz_forecasts

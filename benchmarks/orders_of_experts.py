@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from benchmarks.fuzz_commands import run as run_command
+from benchmarks.command_runs import run as run_command
 from benchmarks.fuzzing import require
 from benchmarks.nasty import Draw
 from benchmarks.same_rows import Table, write

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-from benchmarks.fuzz_commands import run as run_command
+from benchmarks.command_runs import run as run_command
 from benchmarks.fuzzing import Falsehood, require
 from lowregret.cli.work import train as training
 from lowregret.run.begin import begin

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fuzz_commands import fuzzed, strict
+from benchmarks.command_runs import strict
+from benchmarks.fuzz_commands import fuzzed
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
