@@ -25,6 +25,7 @@ from lowregret.compile.altered import is_own
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.numerics import EPSILON, norm
+from lowregret.domain import L2Ball, Reals
 from lowregret.learner.linear import Linear
 from lowregret.loss import Cost, Loss, MultiHinge, MultiLoss, OneAgainstAll, PerceptronLoss, Softmax
 from lowregret.loss.verify import MetScores
@@ -138,7 +139,8 @@ def _farthest(e: Evidence) -> float:
         p = rule.mirror.p if isinstance(rule.mirror, PNorm) else 2.0
         unit = float(e.sums[UNIT]) if isinstance(rule.mirror, PNorm) else 1.0
         peak = e.rate * unit * float(max(e.sums[PEAK], e.sums[MASS])) ** (1 / p)
-        return norm(e.start) + (min(led, PAST * peak) if rule.step.constant else led)
+        start = 0.0 if isinstance(rule.domain, Reals | L2Ball) else norm(e.start)  # which takes O(d)
+        return start + (min(led, PAST * peak) if rule.step.constant else led)
     if isinstance(rule, PerCoordinate) or not rule.tells_widest():
         return float(e.sums[WIDEST]) * e.dimension ** (1 / _exponent(e))
     return math.inf if _longest(e) < math.inf or e.sums[LONGEST] > 0 else 0.0
