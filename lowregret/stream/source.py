@@ -116,6 +116,7 @@ class Source:
             while filled < len(view) and self.failure is None:
                 count = self._read(view[filled:])
                 if not count:
+                    self._require_whole()
                     break
                 filled += count
                 if not (self.size and self._counted.growing is None) and not self._counted.ready(0.0):
@@ -128,6 +129,14 @@ class Source:
             self._begun = True
             self._require_rows(bytes(view[:filled][:LENGTH]))
         return filled
+
+    def _require_whole(self) -> None:
+        """Raise an error at the end of a file that was longer: somebody cut it meanwhile, amid a line perhaps."""
+        if not self.size or self._counted.growing is not None:
+            return
+        now, before = os.fstat(self._raw.fileno()).st_size, max(self.size, self._raw.tell())
+        if now < before:
+            raise EOFError(f"it had {before:,} bytes, and {now:,} once they were read")
 
     def _require_rows(self, head: bytes) -> None:
         """Refuse what is no text, compressed or not."""

@@ -20,6 +20,7 @@ import zstandard
 
 from lowregret.errors import DataError
 from lowregret.stream import text as text_module
+from lowregret.stream.batch import raise_faults
 from lowregret.stream.formats.svm import SvmText
 from lowregret.stream.source import Source, expand
 from lowregret.stream.text import text_stream
@@ -289,3 +290,21 @@ def test_a_pipe_is_not_waited_for_until_it_ends(first: bytes) -> None:
     process.stdin.close()
     assert process.wait(20) == 0
     process.stdout.close()
+
+
+@pytest.mark.parametrize("left", [0, 40, 1 << 20], ids=str)
+def test_a_file_that_is_cut_while_it_is_read_ends_with_an_error(tmp_path: Path, left: int) -> None:
+    """Its rows were taken for all there are, and half of the last line for a row."""
+    (tmp_path / "data.svm").write_bytes(text_of(200_000))
+    batches, labels = text_stream(tmp_path / "data.svm", SvmText(), threads=1).batches(), list[float]()
+
+    def read_on() -> None:
+        for batch in raise_faults(batches):
+            labels.extend(batch.labels.tolist())
+
+    labels.extend(next(batches).labels.tolist())
+    os.truncate(tmp_path / "data.svm", left)
+    with pytest.raises(DataError, match=r"data\.svm is damaged or cut short: it had [\d,]+ bytes, and [\d,]+ once"):
+        read_on()
+    assert labels == list(range(len(labels)))
+    assert len(labels) < 200_000
