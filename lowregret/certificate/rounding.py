@@ -31,7 +31,7 @@ from lowregret.loss import Cost, Loss, MultiHinge, MultiLoss, OneAgainstAll, Per
 from lowregret.loss.verify import MetScores
 from lowregret.mirror import Entropy, Euclidean, PNorm
 from lowregret.mirror.pnorm import UNIT
-from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.rule import MirrorDescent, ProjectedGradient, Rule
 from lowregret.rule.base import WIDEST
 from lowregret.rule.per_coordinate import PerCoordinate, keeps_weights, largest_kept
 from lowregret.rule.projected_gradient import FACTOR
@@ -197,12 +197,12 @@ def _width(e: Evidence) -> float:
     known = _size(e) * e.dimension ** max(0.0, 0.5 - 1 / q)
     if isinstance(rule, ProjectedGradient):
         known = max(known, abs(float(e.sums[FACTOR])) * math.sqrt(float(e.sums[MASS])))
-    if isinstance(rule, PerCoordinate) and e.table is not None:
+    if (isinstance(rule, PerCoordinate) or not rule.tells_widest()) and e.table is not None:
         known = max(known, _latest(rule, e) * math.sqrt(e.dimension))
     return known + (e.learner.centre.length(2.0) if isinstance(e.learner, Linear) else 0.0)
 
 
-def _latest(rule: PerCoordinate, e: Evidence) -> float:
+def _latest(rule: Rule, e: Evidence) -> float:
     """The largest weight of the present iterate: O(d), interpreted where weights are few or a user's rule has them."""
     assert e.table is not None
     if keeps_weights(rule):
@@ -213,11 +213,11 @@ def _latest(rule: PerCoordinate, e: Evidence) -> float:
 
 
 @kernel
-def largest_weight(rule: PerCoordinate, s: State) -> float:
+def largest_weight(rule: Rule, s: State) -> float:
     """max |w[j]|, each weight computed: O(d)."""
-    most = 0.0
+    most, scale = 0.0, rule.scale(s)
     for j in range(np.uint64(s.counts[DIMENSION])):
-        most = max(most, abs(rule.raw(s, j)))
+        most = max(most, abs(scale * rule.raw(s, j)))
     return most
 
 

@@ -38,6 +38,9 @@ from lowregret import (
     Square,
     train,
 )
+from lowregret.certificate.evidence import evidence
+from lowregret.certificate.rounding import _width
+from lowregret.compile.numerics import norm
 from lowregret.domain import Domain
 from lowregret.loss import Cost, MultiHinge
 from lowregret.rule import PerCoordinate, Rule
@@ -175,6 +178,15 @@ def test_rows_that_cost_nothing_by_rounding_of_rules_of_ones_own(rule: Any) -> N
     assert sum(loses_more(Linear(Hinge(), rule), seed, {}) for seed in range(12)) > 0
 
 
+@pytest.mark.parametrize("rule", [Direct(), MirrorDescent(Steep(), Constant(5e-7))], ids=repr)
+def test_weights_that_no_row_has_met_since_are_known(rule: Any) -> None:
+    """Structures are scored with weights that their sub-gradients do not touch."""
+    run = train(Linear(Hinge(), rule), [[1e3, 0.0]], [1.0], comparator=L2Ball(1.0), compiled=False)
+    assert run.state.sums[WIDEST] == 0.0
+    found = evidence(run.learner, run.state, L2Ball(1.0))
+    assert _width(found) >= norm(run.point) > 0
+
+
 def test_sets_far_from_zero_have_long_iterates_whatever_the_steps() -> None:
     """Every row costs 1 exactly at (1, 1, 1), by rounding nothing, and nothing at (1, 1, 1 + 2⁻⁶⁰)."""
     learner = Linear(Absolute(), MirrorDescent(Euclidean(Box(1.0, 2.0)), Constant(1.0)))
@@ -234,8 +246,15 @@ class Plain(PerCoordinate):
         """Nothing else is kept."""
 
 
+class Silent(AdaGrad):
+    """AdaGrad that does not say how large the weights are that it moves."""
+
+    def widest(self, round_sums: Any) -> float:
+        return 0.0
+
+
 IN_BLOCKS: list[PerCoordinate] = [AdaGrad(0.5), FTRLProximal(l1=0.0)]
-ROW_BY_ROW: list[PerCoordinate] = [KT(), FreeGrad(), COCOB(), AROW(), NAG(), Newton(), Plain(), *IN_BLOCKS]
+ROW_BY_ROW: list[PerCoordinate] = [KT(), FreeGrad(), COCOB(), AROW(), NAG(), Newton(), Plain(), Silent(), *IN_BLOCKS]
 WAYS: list[tuple[PerCoordinate, dict[str, Any]]] = [(rule, {}) for rule in ROW_BY_ROW] + [
     (rule, {"learners": 1, "block": 3}) for rule in IN_BLOCKS
 ]
