@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.errors import DataError, PartError
+from lowregret.experts.by_name import column_names
 from lowregret.experts.columns import are_dates
 from lowregret.types import Vector
 from lowregret.words import listed
@@ -159,7 +160,7 @@ def long_table(
     drop: Collection[str] = (),
     expected: Collection[str] = (),
 ) -> LongTable:
-    """A long table from a frame of pandas or polars or a mapping of columns; pandas' index counts as columns.
+    """A long table from a frame of pandas or polars, an Arrow table or a mapping; pandas' index counts as columns.
 
     Experts are the columns of numbers that say nothing else, without ends of intervals such as NAME-lo-80, and those
     `expected`, which must be numbers if they are there.
@@ -168,7 +169,7 @@ def long_table(
         return frame
     if hasattr(frame, "reset_index") and any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
-    columns = {str(name): _plain(np.asarray(frame[name])) for name in getattr(frame, "columns", frame)}
+    columns = {str(name): _plain(_cells(frame[name])) for name in column_names(frame) or frame}
     odd = [name for name, cells in columns.items() if cells.shape != next(iter(columns.values())).shape[:1]]
     if odd:
         raise DataError(f"the column {odd[0]!r} has the shape {columns[odd[0]].shape}: expected a cell for each row")
@@ -201,6 +202,14 @@ def _numbers(columns: Mapping[str, Any], name: str) -> Vector:
 def _there(cells: Any) -> Any:
     """Which cells of a column of objects are not missing."""
     return np.array([type(cell).__name__ not in ("NoneType", "NAType") for cell in cells], bool)
+
+
+def _cells(column: Any) -> Any:
+    """The cells of a column as an array: moments whose type has a time zone as objects, which say it as well."""
+    kind = getattr(column, "type", getattr(column, "dtype", None))
+    listed_by = getattr(column, "to_pylist", getattr(column, "to_list", None))
+    zone = getattr(kind, "tz", getattr(kind, "time_zone", None))
+    return np.array(listed_by(), object) if zone and listed_by else np.asarray(column)
 
 
 def _plain(cells: Any) -> Any:

@@ -380,3 +380,18 @@ def test_the_french_load_known_a_week_later(data_file: Any, days: int, aggregato
     said, _ = loop(list(zip(given.series, t, t - 8, t, x, y, strict=True)), "pooled", Square(), weigh)
     np.testing.assert_allclose(mixture.forecasts, said, rtol=1e-7)
     assert mixture.deliver().certificate.holds
+
+
+@pytest.mark.parametrize("kind", ["arrow", "polars"])
+def test_tables_of_arrow_and_polars_are_those_of_pandas(kind: str) -> None:
+    """Arrow tables were no tables; a time zone that a type says was not heard, and local times were learnt after it."""
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    cutoff = pd.date_range("2024-03-30", periods=6, freq="12h", tz="Europe/Berlin")
+    frame = pd.DataFrame({"ds": cutoff + pd.Timedelta(hours=1), "cutoff": cutoff, "y": np.arange(6.0)})
+    frame = frame.assign(unique_id="a", m=frame.y + 1, n=frame.y - 2)
+    turned = {"arrow": lambda f: pa.Table.from_pandas(f, preserve_index=False), "polars": pl.from_pandas}[kind]
+    wanted, found = (SeriesMixture(["m", "n"]).learn(t).deliver() for t in (frame, turned(frame)))
+    assert found.loss == wanted.loss
+    naive = frame.assign(ds=frame.ds.dt.tz_localize(None), cutoff=frame.cutoff.dt.tz_localize(None))
+    with pytest.raises(DataError, match="do not say their offset"):
+        found.learn(turned(naive))
