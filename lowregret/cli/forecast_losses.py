@@ -84,12 +84,15 @@ def forecast_loss(words: str) -> ForecastLoss:
     return ForecastLoss(make_loss(ALIASES.get(name, name) + colon + given))
 
 
-def loss_words(loss: Loss) -> str:
-    """The words by which `--loss` says this loss."""
-    name = getattr(type(loss), "name", None)
-    if name is not None:
-        return name + "".join(f":{value:g}" for value in loss.parameters.values())
-    return next(name for name, record in FORECAST_LOSSES.items() if loss in (record.one, record.many))
+def loss_words(loss: Loss, parts: int = 1) -> str:
+    """The words for `--loss` that say a loss of forecasts of so many numbers each, the usual ones where there are several."""
+    for name, record in FORECAST_LOSSES.items():
+        if loss == (record.many if parts > 1 else record.one):
+            return name
+    if type(loss) not in LOSSES.values():
+        raise PartError(f"no --loss says {loss!r}, the loss of this mixture: go on in Python, by lowregret.load")
+    name = next((alias for alias, known in ALIASES.items() if known == type(loss).name), type(loss).name)
+    return name + "".join(f":{value!r}" for value in loss.parameters.values())
 
 
 def names_where(fact: str) -> list[str]:

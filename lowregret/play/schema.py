@@ -14,7 +14,7 @@ from lowregret.convex.leader import Follower
 from lowregret.domain import Domain
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling
-from lowregret.learner.late import DRIFT, LEDGER
+from lowregret.learner.late import DRIFT, LAGGED, LEDGER
 from lowregret.learner.linear import Linear
 from lowregret.learner.schema import SLACK, UNSIGNED, Demands, are_linear, cost_demands, ledger_slots, state_arrays
 from lowregret.loss import Cost
@@ -128,21 +128,25 @@ def _are_ledgers(rows: Any) -> bool:
 def _are_kept(arrays: Arrays, marks: list[int], late: bool) -> bool:
     """Whether Σ⟨w_t, z_t⟩ of the record is that of the ledgers and of the seat, with the drift of late answers.
 
-    Ledgers speak of all rounds as if all were answered, the seat of those answered.
+    Ledgers speak of all rounds as if all were answered, the seat of those answered. Where answers came late, ⟨v_t, z_t⟩
+    of the points v_t that they found is in the sums, not in the record, and may cancel in all of them: its size is at
+    most that of weights as far from those of the record as LAGGED says, or 1.
     """
     with np.errstate(all="ignore"):
-        terms = arrays["points"] * arrays["gradients"]
+        terms, slopes = arrays["points"] * arrays["gradients"], np.cumsum(np.abs(arrays["gradients"]).sum(1))
         scores, sizes = np.cumsum(terms.sum(1)), np.cumsum(np.abs(terms).sum(1))
         rows, at = arrays["ledger"], np.array(marks, int) - 1
         found, wanted, size = rows[:, TOTAL], scores[at], sizes[at] + np.abs(rows[:, TOTAL])
         now, then = arrays["seat.sums"][TOTAL], scores[-1] if scores.size else 0.0
+        extent = abs(now) + (sizes[-1] if sizes.size else 0.0)
         if late:
-            drift = rows[:, len(ROW) + DRIFT]
-            found, size = found + drift, size + np.abs(drift)
+            drift, lagged = rows[:, len(ROW) + DRIFT], rows[:, len(ROW) + LAGGED]
+            widest = 1 + np.max(np.abs(arrays["points"]), initial=0.0)
+            found, size = found + drift, size + np.abs(drift) + lagged + slopes[at] * widest
             now += arrays["seat.late"][DRIFT]
             then -= np.sum(arrays["seat.points"] * arrays["seat.gradients"])
-        slack = SLACK * (abs(arrays["seat.sums"][TOTAL]) + (sizes[-1] if sizes.size else 0.0))
-        return not (np.any(np.abs(found - wanted) > SLACK * size) or abs(now - then) > slack)
+            extent += abs(arrays["seat.late"][DRIFT]) + arrays["seat.late"][LAGGED] + slopes[-1:].sum() * widest
+        return not (np.any(np.abs(found - wanted) > SLACK * size) or abs(now - then) > SLACK * extent)
 
 
 def _follows(player: Follower, arrays: Arrays) -> bool:

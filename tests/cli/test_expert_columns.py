@@ -142,6 +142,23 @@ def test_usual_names_of_losses(capsys: Capsys, tmp_path: Path, usual: str, other
     assert one["certificate"] == two["certificate"]
 
 
+@pytest.mark.parametrize(
+    ("made", "later"),
+    [
+        ("mae", "mae"),
+        ("rmse", "mse"),
+        ("pinball:0.9", "pinball:0.9"),
+        ("log", "log"),
+        ("huber:2", "huber:2.0"),
+    ],
+)
+def test_a_mixture_that_goes_on_names_its_loss_as_usual(capsys: Capsys, tmp_path: Path, made: str, later: str) -> None:
+    x, y = numbers()
+    file, model = table(tmp_path, np.clip(x, 0.1, 0.9), (y > 0).astype(float)), str(tmp_path / "m.lr")
+    assert run(capsys, "experts", file, *WORDS, "--loss", made, "-o", model).code == 0
+    assert run(capsys, "experts", file, "--resume", model, "--json").json["loss"]["name"] == later
+
+
 def test_the_root_of_the_mean_is_shown(capsys: Capsys, tmp_path: Path) -> None:
     x, y = numbers()
     text = run(capsys, "experts", table(tmp_path, x, y), *WORDS, "--loss", "rmse").out

@@ -319,6 +319,14 @@ def test_one_point_at_the_origin_is_a_set_to_compare_with() -> None:
     assert game.certificate.holds
 
 
+@pytest.mark.parametrize("delay", [1, 2])
+def test_a_delayed_game_of_costs_that_cancel_is_saved(delay: int, tmp_path: Path) -> None:
+    """⟨v_t, z_t⟩ is .1·.2 − .2·.1, a rounding error: beside sums as small it was taken for damage."""
+    played = play(Delayed(MirrorDescent(Euclidean(L2Ball(1.0)), Constant(0.1)), delay), [[0.1, 0.2], [0.2, -0.1]])
+    again = load(played.save(tmp_path / "m.lr"))
+    assert again.certificate.regret == played.certificate.regret
+
+
 def test_a_delayed_game_of_costs_whose_powers_overflow_is_saved(tmp_path: Path) -> None:
     """Their norms do not: the game could not be saved for an infinite one."""
     played = play(Delayed(MirrorDescent(PNorm(3.0), Constant(1e-9)), 2), np.full((9, 3), 1e120))

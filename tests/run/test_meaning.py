@@ -14,7 +14,7 @@ from lowregret import zoo
 from lowregret.errors import DataError, StoreError
 from lowregret.features import Products
 from lowregret.loss import Hinge, Logistic, Softmax, Square
-from lowregret.rows import Dense, Sparse
+from lowregret.rows import WEIGHTIEST, Dense, Sparse
 from lowregret.run import importance as shared
 from lowregret.run.begin import begin
 from lowregret.run.importance import Importance, importance_of
@@ -122,7 +122,7 @@ def test_weights_count_as_rows_do(runs: dict[str, Any]) -> None:
     assert by_column(found) == pytest.approx(by_column(half), abs=0.1)
 
 
-@pytest.mark.parametrize("weight", [1e308, 5e-324])
+@pytest.mark.parametrize("weight", [WEIGHTIEST, 5e-324])
 def test_weights_of_any_size_count_alike(weight: float, runs: dict[str, Any]) -> None:
     one, other = (runs["numbers"].importance(X[:9], WAVE[:9], np.full(9, w)) for w in (1.0, weight))
     assert same(one, other)

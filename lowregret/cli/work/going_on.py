@@ -49,7 +49,7 @@ def resumed_mixture(args: Namespace) -> Any:
 
 def go_on(args: Namespace, clock: Clock, table: Table, panel: ExpertMixture) -> int:
     """Learn the rows of a further table, and tell how these went."""
-    args.loss = loss_words(panel.loss_function) if isinstance(panel.substitution, Mean) else "brier"
+    args.loss = loss_words(panel.loss_function, panel.parts) if isinstance(panel.substitution, Mean) else "brier"
     found = read_forecasts(args, with_outcomes(args, table))
     joined = [name for name in found.names if name not in panel.names]
     retired = [name for name in panel.names if name not in found.names]
