@@ -85,7 +85,7 @@ def forecast_loss(words: str) -> ForecastLoss:
 
 
 def loss_words(loss: Loss, parts: int = 1) -> str:
-    """The words for `--loss` that say a loss of forecasts of so many numbers, the usual where there are several."""
+    """The words for `--loss` that say a loss of forecasts of this many numbers, the usual where there are several."""
     for name, record in FORECAST_LOSSES.items():
         if loss == (record.many if parts > 1 else record.one):
             return name
