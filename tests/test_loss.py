@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lowregret import zoo
 from lowregret.compile.kernel import kernel
 from lowregret.errors import PartError
 from lowregret.loss import (
@@ -366,6 +367,13 @@ def test_a_loss_of_your_own_is_called_after_its_class_whatever_it_inherits() -> 
         pass
 
     assert loss_name(GentleHinge()) == "gentle-hinge"
+
+
+def test_losses_of_mistakes_alone_are_not_called_as_those_of_all_rows() -> None:
+    """One row scored .5, label +1: its hinge is .5, and the Perceptron's loss 0."""
+    assert loss_name(zoo.perceptron().loss) == loss_name(zoo.mc_perceptron().loss) == "hinge-on-mistakes"
+    assert loss_name(zoo.winnow(3).loss) == "affine-hinge-on-mistakes"
+    assert loss_name(OneAgainstAll(Affine(Logistic(), 2.0, -1.0))) == "oaa:affine-logistic"
 
 
 # ---- the dual side --------------------------------------------------------------------------------------------------

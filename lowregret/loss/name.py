@@ -11,13 +11,15 @@ from lowregret.loss.wrapped import Affine, OnMistakes
 
 
 def loss_name(loss: Loss | MultiLoss) -> str:
-    """A loss's own name, else that of its class with hyphens; of a loss around another, the name of the other."""
+    """A loss's own name, else that of its class with hyphens; of a loss around another, what it makes of the other."""
     if isinstance(loss, OneAgainstAll):
         return f"{loss.name}:{loss_name(loss.loss)}"
     if isinstance(loss, PerceptronLoss):
-        return Hinge.name
-    while isinstance(loss, OnMistakes | Affine):
-        loss = loss.loss
+        return f"{Hinge.name}-on-mistakes"
+    if isinstance(loss, OnMistakes):
+        return f"{loss_name(loss.loss)}-on-mistakes"
+    if isinstance(loss, Affine):
+        return f"affine-{loss_name(loss.loss)}"
     own: str | None = type(loss).__dict__.get("name")
     return own or re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
 
