@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING
@@ -78,19 +79,20 @@ def picture(figure: Figure) -> str:
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
 
+def _number(value: float | None, show: Callable[[float], str] = rounded_up) -> str:
+    """A figure of a proof; a bound of ∞ in words."""
+    return "–" if value is None else "nothing" if value == math.inf else show(value)
+
+
 def proof(certificate: Certificate) -> str:
     """A certificate as a table."""
-
-    def number(value: float | None, show: Callable[[float], str] = rounded_up) -> str:
-        return "–" if value is None else show(value)
-
     comparators = ", ".join(f"{key} {value}" for key, value in certificate.comparator.items())
     rows = [
         ("theorem", f"{certificate.id}: {certificate.statement}"),
         ("against every fixed choice in", comparators),
-        (f"{certificate.measure}, exactly", number(certificate.regret, nearest)),
-        (f"{certificate.measure}, at most", number(certificate.measured)),
-        ("what the theorem promised", number(certificate.promised)),
+        (f"{certificate.measure}, exactly", _number(certificate.regret, nearest)),
+        (f"{certificate.measure}, at most", _number(certificate.measured)),
+        ("what the theorem promised", _number(certificate.promised)),
         ("it holds on this run", "yes" if certificate.holds else "no"),
     ]
     rows += [
@@ -142,7 +144,7 @@ def _meaning(session: Session, found: Importance | None) -> str:
 
 def _others(session: Session) -> str:
     rows = [
-        (c.id, c.statement, rounded_up(c.promised), "yes" if c.premises_hold else "no")
+        (c.id, c.statement, _number(c.promised), "yes" if c.premises_hold else "no")
         for c in session.run.certificates
         if c.id != session.certificate.id
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -199,7 +200,7 @@ def _tell_proof(session: Session) -> list[str]:
             lines.append(
                 f"           so the exact regret lies between {rounded_down(low, 8)} and {rounded_up(high, 8)}"
             )
-    elif certificate.measured is not None and certificate.measure == "regret":
+    elif certificate.measured is not None and certificate.measured < math.inf and certificate.measure == "regret":
         mine = run.loss + run.learner.ridge / 2 * float(run.state.sums[RIDGE])
         least = max((mine - certificate.measured) / weight, 0.0)
         told = ", regulariser included," * (run.learner.ridge > 0)

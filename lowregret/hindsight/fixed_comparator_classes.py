@@ -11,7 +11,7 @@ from lowregret.certificate.multiclass_mistakes import Margins
 from lowregret.compile.call import call
 from lowregret.compile.numerics import norm
 from lowregret.hindsight.fixed_comparator import exact_regret, importances
-from lowregret.learner.multiclass import NONE, Multiclass, Room, class_losses, longest, score_classes
+from lowregret.learner.multiclass import NONE, Multiclass, Room, class_loss, longest, score_classes
 from lowregret.loss import PerceptronLoss
 from lowregret.rows import EVERY, Rows
 from lowregret.state import State
@@ -34,13 +34,13 @@ class ClassesGivenAgain:
 
     def regret(self, u: Vector) -> float:
         """Σ c_t(f_t(w_t) − f_t(u)), a weighted mean where the c_t are not 1: O(nnz · classes)."""
-        weights = self.weights
+        weights = self.weights.copy()
         if self.learner.rule.schedule().weighted():
-            weights = weights * importances(self.learner, self.state.rounds)
-        losses, room = np.empty(self.codes.size), Room.of(np.zeros(1, np.int64), self.lanes)
-        rows = self.x, self.codes, self.guesses, self.named
-        call(class_losses, self.compiled, self.learner, u, *rows, room, losses)
-        return exact_regret(self.learner, self.state, u, float(np.sum(weights * losses)))
+            weights[weights != 0] *= importances(self.learner, self.state.rounds)
+        rows = self.x, self.codes, weights, self.guesses, self.named
+        room = Room.of(np.zeros(1, np.int64), self.lanes)
+        theirs = float(call(class_loss, self.compiled, self.learner, u, *rows, room))
+        return exact_regret(self.learner, self.state, u, theirs)
 
     def margins(self, u: Vector) -> Margins:
         """The margins of u that the Perceptron's bounds need: O(nnz · classes)."""

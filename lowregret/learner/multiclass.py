@@ -301,19 +301,21 @@ def judge_classes(
 
 
 @kernel
-def class_losses(
-    learner: Multiclass, w: Vector, x: Rows, y: Any, guesses: Any, first: int, room: Room, losses: Vector
-) -> None:
-    """losses[i] = φ of the fixed model w on row i, judged among the classes that were known then: O(nnz · classes).
+def class_loss(
+    learner: Multiclass, w: Vector, x: Rows, y: Any, weights: Vector, guesses: Any, first: int, room: Room
+) -> float:
+    """Σ c_i φ of the fixed model w on row i, judged among the classes that were known then: O(nnz · classes).
 
     `guesses` are the run's own, which settle what `PerceptronLoss` is in each round; `first` classes were known
-    from the beginning.
+    from the beginning. A row of weight 0 is no round: its class need not be known.
     """
-    known = first
+    known, total = first, 0.0
     for i in range(y.size):
-        known = max(known, y[i] + 1)
-        learner.score(w, x, i, room.raw)
-        losses[i] = learner.loss.at(room.raw, known, guesses[i], y[i], room.slopes)
+        if weights[i] != 0.0:
+            known = max(known, y[i] + 1)
+            learner.score(w, x, i, room.raw)
+            total += weights[i] * learner.loss.at(room.raw, known, guesses[i], y[i], room.slopes)
+    return total
 
 
 @kernel

@@ -363,14 +363,15 @@ class MulticlassRun(RowRun):
         x = self._rows(features)
         codes = self.classes.encode(self._labels(labels, x.shape[0]), np.zeros(x.shape[0], bool))
         w = np.ones(codes.size) if weights is None else numbers(weights, "weights", x.shape[0])
-        if not np.all(w) or codes.size != self.state.rounds or np.any(codes < 0):
+        played = w != 0
+        if np.count_nonzero(played) != self.state.rounds or np.any(codes[played] < 0):
             raise DataError(
-                f"give the {self.state.rounds} rows that were learnt with their labels, without those of weight 0; "
-                f"got {codes.size} rows"
+                f"give the {self.state.rounds} rows that were learnt with their labels and weights; got "
+                f"{np.count_nonzero(played)} of a weight other than 0"
             )
         guesses = codes
         if guessed or needs_guesses(self.learner):
-            if not np.array_equal(codes, self.codes):
+            if codes.size != self.codes.size or not np.array_equal(codes[played], self.codes[played]):
                 raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {codes.size}")
             guesses = self.guesses
         named = len(self.classes) if self.classes.fixed else 0

@@ -131,7 +131,9 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
     lines = []
     if exact is not None:
         lines.append(f"{head}{told(exact, nearest)} against {certificate.rivals(best=True)}")
-    if linear is not None and exact is None:
+    if linear == math.inf:
+        lines.append(f"{head if exact is None else ' ' * 11}no finite bound is known against {certificate.rivals()}")
+    elif linear is not None and exact is None:
         lines.append(f"{head}at most {told(linear, rounded_up)} against {certificate.rivals()}")
     elif linear is not None and certificate.linear_regret != exact:
         lines.append(f"           at most {told(linear, rounded_up)}, linearised")

@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lowregret.certificate.certificate import Certificate
+from lowregret.cli.html_report import proof
 from lowregret.show.plot import plot_run
+from lowregret.show.text import describe
 from tests.cli.running import run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -119,3 +122,13 @@ def test_roots_of_mean_squares_of_late_outcomes_are_called_so(capsys: Capsys, tm
     path = written(tmp_path / "a.csv", ["y,a,b", *(f"{t % 7},{t % 5},{t % 3}" for t in range(40))])
     told = run(capsys, "experts", path, "--target", "y", "--loss", "rmse", "--delay", 2).out
     assert re.search("the mixture .* root mean square, over 40 rows\nthe plain mean .* root mean square\n", told)
+
+
+def test_a_bound_of_infinity_is_told_in_words() -> None:
+    found = Certificate("LEM-2.5", "linearised", {"set": "l2-ball", "radius": 1.0}, np.inf, np.inf)
+    assert describe(found, 2) == [
+        "regret     no finite bound is known against every fixed choice in the l2-ball of radius 1"
+    ]
+    page = proof(found)
+    assert "inf" not in page
+    assert "<td>nothing</td>" in page

@@ -377,6 +377,20 @@ def test_softmax_regret_against_a_solver_and_classes_that_are_met() -> None:
         assert run.certificate.holds
 
 
+@pytest.mark.parametrize("loss", [Softmax(), PerceptronLoss()], ids=["softmax", "perceptron"])
+@pytest.mark.parametrize("rule", [AdaGrad(0.5), ProjectedGradient(L2Ball(1.0), WeightedInverseTime(0.5))])
+def test_rows_of_weight_0_change_no_regret(loss: MultiLoss, rule: Rule) -> None:
+    X, y, _ = sample(14)
+    weights, u = np.arange(N) % 3.0, np.random.default_rng(14).normal(size=(D, K))
+    named = np.where(weights == 0, "none of these", np.array(y).astype(str))  # a class that was met in no round
+    played = weights != 0
+    whole = train(Multiclass(loss, rule), X, named, weights, compiled=False)
+    some = train(Multiclass(loss, rule), X[played], named[played], weights[played], compiled=False)
+    assert whole.regret(u, X, named, weights) == some.regret(u, X[played], named[played], weights[played])
+    with pytest.raises(DataError, match="give the 40 rows that were learnt with their labels and weights; got 60"):
+        whole.regret(u, X, y)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_mistake_bounds_hold_for_many_comparators(seed: int) -> None:
     X, y, _ = sample(20 + seed, whole=seed % 2 == 0)
