@@ -5,6 +5,7 @@ Costs microseconds to milliseconds a round and keeps the whole record; for long 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -221,12 +222,15 @@ class Game(Saved):
         w, z = self.points[:rounds], self.gradients[:rounds]
         c = self._importance(rounds)
         curvature = c * np.array([f.curvature for f in self.functions[:rounds]])
-        inner = float(np.sum(c * np.sum(w * z, axis=1)) - np.sum(curvature * np.sum(w * w, axis=1)) / 2)
-        pull, kappa = curvature @ w - c @ z, float(np.sum(curvature))
+        inner, kappa = float(np.sum(c * np.sum(w * z, axis=1))), float(np.sum(curvature))
         if kappa == 0:
-            return inner + comparator.support(pull)
-        u = comparator.projection(pull / kappa)
-        return inner + float(pull @ u) - kappa / 2 * float(u @ u)
+            return inner + comparator.support(-(c @ z))
+        with np.errstate(all="ignore"):  # squares of weights that overflow say nothing
+            inner -= float(np.sum(curvature * np.sum(w * w, axis=1)) / 2)
+            pull = curvature @ w - c @ z
+            u = comparator.projection(pull / kappa)
+            found = inner + float(pull @ u) - kappa / 2 * float(u @ u)
+        return math.inf if math.isnan(found) else found
 
     def _importance(self, rounds: int) -> Vector:
         if isinstance(self.seat, RuleSeat):

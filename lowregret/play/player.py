@@ -67,7 +67,9 @@ class RuleSeat(Seat):
         return self._point(self.state)
 
     def see(self, f: Convex, z: Vector) -> None:
-        self._feed(self.state, z)
+        state = self.state.copy()  # so that a round is refused as a whole
+        self._feed(state, z, state.rounds + 1)
+        self.state = state
 
     def arrays(self) -> dict[str, Any]:
         return self.state._asdict()
@@ -89,13 +91,16 @@ class RuleSeat(Seat):
         call(write_point, self.compiled, self.learner, state, w)
         return w
 
-    def _feed(self, state: State, z: Vector) -> None:
+    def _feed(self, state: State, z: Vector, t: int) -> None:
+        """Let the rule see z, or raise an error that names round t and leaves the state not to be used."""
         before = state.rounds
         row = Dense(np.ascontiguousarray(z[None, :]))
         given = row, np.ones(1), np.empty(0), np.empty(1), 0, 1 << 62, math.inf
         call(learn_rows, self.compiled, self.learner, state, *given)
         if state.rounds == before:
-            raise DivergedError(f"round {before + 1}: the loss overflowed: use smaller costs or a bounded domain")
+            raise DivergedError(f"round {t}: the loss overflowed: use smaller costs or a bounded domain")
+        if not np.all(np.isfinite(state.table)):
+            raise DivergedError(f"round {t}: the weights overflowed: use a smaller step or a bounded domain")
 
 
 class FollowerSeat(Seat):

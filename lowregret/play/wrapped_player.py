@@ -13,6 +13,7 @@ from lowregret.certificate.doubling import bounds_of, sum_blocks
 from lowregret.compile.numerics import norm
 from lowregret.convex.functions import Convex
 from lowregret.convex.leader import Follower
+from lowregret.errors import DivergedError
 from lowregret.learner.delayed import Delayed
 from lowregret.learner.doubling import Doubling, block_of
 from lowregret.learner.late import DRIFT, LAGGED, LEDGER, TRAVELLED
@@ -25,6 +26,10 @@ from lowregret.state import COUNTS, LAST_RATE, SUMS, State
 from lowregret.types import Vector
 
 Late = tuple[int, float, Vector, Vector]  # due after this round; travelled before it; w_s; z_s
+
+
+def _due(late: Late) -> int:
+    return late[0]
 
 
 class DelayedSeat(RuleSeat):
@@ -42,27 +47,27 @@ class DelayedSeat(RuleSeat):
 
     def see(self, f: Convex, z: Vector) -> None:
         t = self.rounds + 1
-        self.queue.append((t + self.player.of_round(t), float(self.late[TRAVELLED]), self.point(), z))
-        self.rounds = t
-        arrived = self._in_order(self.rounds)
-        self.queue = [item for item in self.queue if item[0] > self.rounds]
-        self._deliver(self.state, self.late, arrived)
+        queue = [*self.queue, (t + self.player.of_round(t), float(self.late[TRAVELLED]), self.point(), z)]
+        state, late = self.state.copy(), self.late.copy()  # so that a round is refused as a whole
+        self._deliver(state, late, sorted((item for item in queue if item[0] <= t), key=_due), t)
+        self.state, self.late, self.rounds = state, late, t
+        self.queue = [item for item in queue if item[0] > t]
 
-    def _in_order(self, until: float) -> list[Late]:
-        return sorted((item for item in self.queue if item[0] <= until), key=lambda item: item[0])
-
-    def _deliver(self, state: State, late: Vector, arrived: list[Late]) -> None:
+    def _deliver(self, state: State, late: Vector, arrived: list[Late], t: int) -> None:
         for _, height, w, z in arrived:
-            size = norm(z, dual_exponent(self.learner))
-            late[DRIFT] += float((w - self._point(state)) @ z)
+            size, found = norm(z, dual_exponent(self.learner)), self._point(state)
+            self._feed(state, z, t)
+            late[DRIFT] += float((w - found) @ z)
             late[LAGGED] += size * (late[TRAVELLED] - height) if late[TRAVELLED] < math.inf else math.inf
-            self._feed(state, z)
             late[TRAVELLED] += state.sums[LAST_RATE] * size
 
     def _settled(self) -> tuple[State, Vector]:
-        """The state and ledger as if all answers under way arrived now."""
+        """The state and ledger as if all answers under way arrived now; where they would overflow, the drift is ∞."""
         state, late = self.state.copy(), self.late.copy()
-        self._deliver(state, late, self._in_order(np.inf))
+        try:
+            self._deliver(state, late, sorted(self.queue, key=_due), self.rounds)
+        except DivergedError:
+            late[[DRIFT, LAGGED]] = math.inf
         return state, late
 
     def ledger(self) -> Vector:

@@ -333,3 +333,27 @@ def test_a_delayed_game_of_costs_whose_powers_overflow_is_saved(tmp_path: Path) 
     again = load(played.save(tmp_path / "m.lr"))
     np.testing.assert_array_equal(again.points, played.points)
     assert [c.bound for c in again.certificates] == [c.bound for c in played.certificates]
+
+
+@pytest.mark.parametrize("delay", [None, 0, 1, 2])
+def test_a_round_after_which_weights_are_infinite_is_refused_as_a_whole(delay: int | None, tmp_path: Path) -> None:
+    """It was counted, and the game could not be saved; with answers under way, half a round was counted."""
+    rule = MirrorDescent(UnnormalisedEntropy(1.0), Constant(0.1))
+    game = Game(rule if delay is None else Delayed(rule, delay), 3, compiled=False)
+    allowed = delay or 0
+    for t, z in enumerate(1e8 * COSTS[:6], 1):
+        if t <= allowed:
+            game.learn([z])
+        else:
+            with pytest.raises(DivergedError, match=rf"round {allowed + 1}: the weights overflowed"):
+                game.learn([z])
+        again = load(game.save(tmp_path / "m.lr"))
+        assert [c.bound for c in again.certificates] == [c.bound for c in game.certificates]
+    assert game.rounds == allowed
+
+
+def test_weights_whose_squares_overflow_have_a_linear_regret() -> None:
+    """No function curves, and 0 times the infinite sum of their squares was not a number."""
+    played = play(MirrorDescent(UnnormalisedEntropy(1.0), Constant(1.0)), np.array([[-400.0, 1.0], [-1.0, 1.0]]))
+    assert np.max(played.points) > 1e154
+    assert played.linear_regret() == pytest.approx(-400 - np.exp(400.0) + 1 + 401, rel=1e-12)
