@@ -49,7 +49,7 @@ Model = Callable[[Any], Any]  # row numbers → (rows × arms) predicted rewards
 class Estimate:
     """A value with an interval, by which method, and how many rows it rests on in effect: (Σw)²/Σw².
 
-    `assumes` says under what conditions the interval is true.
+    `assumes` says under what conditions the interval is true. It is proved for itself: a value may lie outside of it.
     """
 
     method: str
@@ -87,7 +87,7 @@ def snips(log: BanditLog, policy: Any, delta: float = 0.05) -> Estimate:
     total = float(np.sum(w))
     if total == 0:
         raise DataError("the policy chooses no arm of the log: nothing can be said of its value")
-    value = float(w @ r) / total
+    value = min(float(w @ r) / total, 1.0)  # a mean of rewards, but for rounding
     spread = math.sqrt(float(w**2 @ (r - value) ** 2)) / total
     half = (
         NormalDist().inv_cdf(1 - require_delta(delta) / 2) * spread if spread > 0 else math.inf
