@@ -36,12 +36,14 @@ from lowregret.stream.buffers import (
 )
 from lowregret.stream.columns import DATE, TARGET, WEIGHT, Columns
 from lowregret.stream.cross import NO_ROOM, append_products, begin_group, begin_row, has_room
+from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.fields import HOLE, Faults, Fields, fields_of, lags_of, spelt_in, texts_of
 from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.leaves import Leaf, leaves
 from lowregret.stream.names import POSITIVE, Met
 from lowregret.stream.notice import Notices
 from lowregret.stream.record_batches import ROWS, is_file, name_of, record_batches
+from lowregret.stream.table_names import take_names
 from lowregret.stream.unpack import pieces
 
 FIELDS = 1 << 19  # at a time, so that they stay near the processor
@@ -61,6 +63,7 @@ class TableStream:
     threads: int = 0  # 1: files are decoded by one thread
     skip: bool = False
     notices: Notices | None = None  # which are told of the first rows
+    dictionary: Dictionary | None = None  # which takes up the names of features
 
     @property
     def size(self) -> int:
@@ -70,7 +73,7 @@ class TableStream:
         before, met = 0, Met()
         for table in self.tables:
             name = name_of(table)
-            converter = _Converter(self.form, name, self.skip, met, self.notices)
+            converter = _Converter(self.form, name, self.skip, met, self.notices, self.dictionary)
             size = os.path.getsize(table) if is_file(table) else 0
             for rows, done in record_batches(table, name, self.threads != 1):
                 for batch in _converted(converter, rows):
@@ -92,8 +95,17 @@ def _converted(converter: _Converter, rows: Any) -> Iterator[Batch]:
 class _Converter:
     """Makes batches of the record batches of one table; memory is used again for the next."""
 
-    def __init__(self, form: TableFormat, name: str, skip: bool, met: Met, notices: Notices | None = None) -> None:
-        self.form, self.name, self.skip, self.met, self.notices = form, name, skip, met, notices
+    def __init__(
+        self,
+        form: TableFormat,
+        name: str,
+        skip: bool,
+        met: Met,
+        notices: Notices | None = None,
+        dictionary: Dictionary | None = None,
+    ) -> None:
+        self.form, self.name, self.skip, self.met = form, name, skip, met
+        self.notices, self.dictionary = notices, dictionary
         self.row = 1  # the number of the next
         self._known: dict[tuple[tuple[str, bool], ...], Columns] = {}
         self._out = Buffers.sized(0, 0)
@@ -133,6 +145,8 @@ class _Converter:
         lags, times = lags_of(chosen, found, labels, faults)
         end = faults.first if not self.skip else rows
         out = self._assemble(chosen, fields, end, labels, weights, faults.bad)
+        if self.dictionary is not None:
+            take_names(self.dictionary, chosen, found, ~faults.bad & (np.arange(rows) < end))
         told = [f"{self.name}:{self.row + row}: {what}" for row, what in faults.in_order()]
         fault = told[0] if told and not self.skip else None
         made = _make_batch(out, self.name, self.row, told if self.skip else [], fault)

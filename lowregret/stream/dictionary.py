@@ -56,6 +56,10 @@ class Dictionary:
         """Take up the names recorded for the rows of a block of text. O(names), a hash and a comparison each."""
         self._take(np.frombuffer(text, np.uint8), out.names, int(out.cursor[KEPT]), header, joint)
 
+    def note(self, text: Any, records: Any, header: bytes) -> None:
+        """Take up names of which there are records, a line each, as `buffers.record` writes them. O(names)."""
+        self._take(text, np.ascontiguousarray(records).ravel(), len(records), header)
+
     def add(self, names: Names) -> None:
         """Take up names that another dictionary has, as `since` gave them."""
         records = np.zeros((names.slots.size, NAME), np.int64)

@@ -22,7 +22,7 @@ from lowregret.types import Vector
 HOLE = np.uint32(2**32 - 1)  # instead of a slot: the field is absent
 _U = np.uint64
 _PARTS = 4  # of a date: weekday, month, hour, days
-_FIRST = np.array([[WEEKDAYS], [MONTHS], [HOURS]])
+FIRST_PARTS = np.array([[WEEKDAYS], [MONTHS], [HOURS]])
 
 
 class Fields(NamedTuple):
@@ -121,13 +121,21 @@ def _set_words(
 ) -> NDArray[np.uint32]:
     """The slots of all words of a column, and where those of each row are, if `before` others come first."""
     offsets, data, codes = leaf.texts()
-    texts = offsets.size - 1
-    out = Buffers.sized(0, (int(offsets[-1] - offsets[0]) + texts) // 2 * chosen.ngrams + 1)  # a word and a blank each
-    starts = np.zeros(texts + 1, np.int64)
-    hash_words(chosen, column, offsets, data, out, starts)
-    at = np.arange(texts) if codes is None else codes
+    out, starts = words_of(chosen, column, offsets, data)
+    at = np.arange(starts.size - 1) if codes is None else codes
     begins[leaf.rows], ends[leaf.rows] = (np.where(leaf.valid(), before + starts[at + k], 0) for k in (0, 1))
     return out.columns[: starts[-1]]
+
+
+def words_of(
+    chosen: Columns, column: int, offsets: Any, data: Any, name: tuple[int, int] | None = None
+) -> tuple[Buffers, NDArray[np.int64]]:
+    """The words of texts, and where those of each begin; with records of them if the column's `name` is told."""
+    texts = offsets.size - 1
+    most = (int(offsets[-1] - offsets[0]) + texts) // 2 * chosen.ngrams + 1  # a word and a blank each
+    out, starts = Buffers.sized(0, most, name is not None), np.zeros(texts + 1, np.int64)
+    hash_words(chosen, column, offsets, data, out, starts, *(name or (-1, -1)))
+    return out, starts
 
 
 def leaf_dates(leaf: Leaf) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -147,7 +155,7 @@ def _set_date(
     """Slots and values of the parts of dates in each row that has one."""
     parts, read = leaf_dates(leaf)
     faults.note(leaf.rows_where((leaf.valid() if leaf.is_date else leaf.present()) & ~read), NO_DATE, leaf)
-    places = np.where(read, parts[:3] + _FIRST, -1).astype(np.int64)
+    places = np.where(read, parts[:3] + FIRST_PARTS, -1).astype(np.int64)
     hashed = chosen.date_slots[chosen.date_at[column] :]
     values[:3, leaf.rows] = 1.0
     values[3, leaf.rows] = np.where(read, parts[3], 0.0)
@@ -200,11 +208,13 @@ def hash_texts(chosen: Columns, column: int, offsets: Any, data: Any, slots: Any
 
 
 @kernel
-def hash_words(chosen: Columns, column: int, offsets: Any, data: Any, out: Buffers, starts: Any) -> None:
+def hash_words(
+    chosen: Columns, column: int, offsets: Any, data: Any, out: Buffers, starts: Any, name: int, end_of_name: int
+) -> None:
     """The slots of the words of each text data[offsets[i]:offsets[i+1]], from entry starts[i] to starts[i+1]."""
     for i in range(offsets.size - 1):
         begin, end = _U(offsets[i]), _U(offsets[i + 1])
-        starts[i + 1] = add_words(chosen, column, data, begin, end, False, out, starts[i], -1, -1)
+        starts[i + 1] = add_words(chosen, column, data, begin, end, False, out, starts[i], name, end_of_name)
 
 
 @kernel

@@ -161,7 +161,7 @@ def stream_of(
 ) -> Stream:
     """The rows of data that are to be read as this part says. A table fits every format that has named columns.
 
-    A `dictionary` takes up the names of features in text, `notices` what the first rows show of columns. With
+    A `dictionary` takes up the names of features, `notices` what the first rows show of columns. With
     `labelled=False` tables may lack target and weight, with `whole=False` the other columns that the part names. The
     last file is read as it grows until `follow` is ended; that must be text.
     """
@@ -173,7 +173,7 @@ def stream_of(
     if "labelled" in part.parameters:
         part = replace(cast(Any, part), labelled=labelled and cast(Any, part).labelled, whole=whole)
     if has_arrow_stream(data):
-        return _table_stream((data,), part, threads, skip, notices)
+        return _table_stream((data,), part, threads, skip, notices, dictionary)
     paths = tuple(expand(data))
     caches = all(_by_name(path) == CACHE for path in paths)
     if follow is not None and (caches or not isinstance(part, OneLabel | TextFormat)):
@@ -185,7 +185,7 @@ def stream_of(
     if isinstance(part, TextFormat):
         return TextStream(paths, part, threads, skip, dictionary, notices=notices, follow=follow)
     if isinstance(part, Tabular):
-        return _table_stream(paths, part, threads, skip, notices)
+        return _table_stream(paths, part, threads, skip, notices, dictionary)
     raise DataError(f"{part!r} is no format of data")
 
 
@@ -236,7 +236,14 @@ def _cache_stream(
     return CacheStream(paths, form, skip, dictionary, positive, notices)
 
 
-def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool, notices: Notices | None) -> Stream:
+def _table_stream(
+    tables: tuple[Any, ...],
+    part: Part,
+    threads: int,
+    skip: bool,
+    notices: Notices | None,
+    dictionary: Dictionary | None,
+) -> Stream:
     from lowregret.stream.arrow_rows import TableStream
     from lowregret.stream.formats.parquet import TableFormat
 
@@ -244,7 +251,7 @@ def _table_stream(tables: tuple[Any, ...], part: Part, threads: int, skip: bool,
         if not isinstance(part, Tabular):
             raise DataError(f"a table has named columns and cannot be read as {type(part).__name__}")
         part = TableFormat(**{name: part.parameters[name] for name in Tabular.__dataclass_fields__})
-    return TableStream(tables, part, threads, skip, notices)
+    return TableStream(tables, part, threads, skip, notices, dictionary)
 
 
 # ---- which format ---------------------------------------------------------------------------------------------------

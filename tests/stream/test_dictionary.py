@@ -7,6 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,8 +17,10 @@ from lowregret.compile.kernel import kernel
 from lowregret.stream.buffers import KEPT, Buffers, close_row, record
 from lowregret.stream.cross import begin_row
 from lowregret.stream.dictionary import Dictionary, Names
+from lowregret.stream.formats.csv import DelimitedText
 from lowregret.stream.formats.vw import VwText
 from lowregret.stream.hashing import murmur
+from lowregret.stream.read import stream_of
 from lowregret.stream.text import text_stream
 from tests.stream.naive_vw import Fault, read_line
 
@@ -145,3 +150,36 @@ def _block(i: int, flipped: int) -> bytes:
         four = (four << 17 | four >> 15) % (1 << 32) * pow(0xCC9E2D51, -1, 1 << 32) % (1 << 32)
         words.append(four.to_bytes(4, "little"))
     return b"".join(words)
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_tables_of_arrow_have_the_names_of_the_same_tables_in_text(tmp_path: Path, coded: bool) -> None:
+    """Row 4 has a weight that is none, and is left out: words, categories and numbers of its own have no name."""
+    lines = [
+        "y,w,number,zero,kind,code,words,when",
+        "1,1,0.5,0,red,7,Spam and HAM,2024-03-31 14:05",
+        "0,2,,0,green,,ham,2000-01-01",
+        "1,1,2,0,,8,,",
+        "0,-1,3,1,blue,9,eggs,2024-12-24 23:00",
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    form = DelimitedText(
+        target="y", weight="w", categorical=("code",), text=("words",), date=("when",), ngrams=2,
+    )  # fmt: skip
+    texts = pyarrow.csv.ConvertOptions(
+        column_types={"words": pa.string(), "when": pa.string(), "kind": pa.string()}, strings_can_be_null=False
+    )
+    table = pyarrow.csv.read_csv(tmp_path / "a.csv", convert_options=texts)
+    if coded:
+        for name in ("kind", "words"):
+            table = table.set_column(table.schema.get_field_index(name), name, table[name].dictionary_encode())
+    found = []
+    for data in (str(tmp_path / "a.csv"), table):
+        dictionary = Dictionary()
+        rows = sum(len(batch) for batch in stream_of(data, form, on_error="skip", dictionary=dictionary).batches())
+        assert rows == 3
+        found.append({(slot, *dictionary.names(slot)) for slot in dictionary.slots.tolist()})
+    assert found[0] == found[1]
+    names = {name for _, *shared in found[1] for name in shared}
+    assert {"number", "kind=red", "code=7", "words=spam and", "when.hour=14", "when.days"} <= names
+    assert not names & {"zero", "kind=blue", "code=9", "words=eggs", "when.hour=23"}
