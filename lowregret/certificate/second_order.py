@@ -11,7 +11,7 @@ from lowregret.certificate.coordinates import columns
 from lowregret.certificate.evidence import Evidence
 from lowregret.compile.numerics import squared
 from lowregret.domain import Point
-from lowregret.loss import Logistic
+from lowregret.loss import Logistic, Loss
 from lowregret.rule.newton import BROADEST, DETERMINED, FARTHEST, HEAVIEST, MATRIX, PULL, SQUARED, STEEPEST_LOSS, Newton
 from lowregret.state import LINEAR
 from lowregret.types import Vector
@@ -108,6 +108,8 @@ def curvature(e: Evidence) -> float:
     α-exp-concave, α = e^{−M}/c, so f(u) ≥ f(w) − ln(1 − αx)/α with x = ⟨z, u − w⟩ ≥ −X, and since (y − ln(1 + y))/y²
     falls with y, γ = 2(αX − ln(1 + αX))/(αX²) will do.
     """
+    if not isinstance(e.learner.loss, Loss):  # of structures: a maximum of linear functions
+        return 0.0
     if e.learner.loss.curvature > 0:
         steepest = float(e.sums[STEEPEST_LOSS])
         return e.learner.loss.curvature / steepest if steepest > 0 else math.inf

@@ -136,8 +136,11 @@ def first_term(e: Evidence) -> float:
 
 
 def ends(e: Evidence) -> float:
-    """(|max_U R(u)| + |R(w₁)|)/η of mirror descent, which may be much more than their difference; 0 where no R is."""
-    if not (isinstance(e.learner.rule, MirrorDescent) and _mirror(e).knows_value()):
+    """(|max_U R(u)| + |R(w₁)|)/η of mirror descent, which may be much more than their difference; 0 where no R or η is.
+
+    Passive-aggressive steps may be 0, of which no theorem speaks that divides by them.
+    """
+    if not (isinstance(e.learner.rule, MirrorDescent) and _mirror(e).knows_value() and e.rate > 0):
         return 0.0
     mirror = _mirror(e)
     return (abs(mirror.highest(e.comparator, e.dimension)) + abs(_lowest(mirror, e.dimension))) / e.rate
@@ -254,7 +257,7 @@ def _is_bounded(e: Evidence) -> tuple[Premise, ...]:
 def _is_svm(learner: Learner) -> bool:
     step = learner.rule.schedule()
     ones = isinstance(step, InverseSqrt) and step.eta == 1
-    return ones and _sqrt_ball(learner) and learner.bias > 0 and isinstance(learner.loss, Hinge)
+    return ones and _sqrt_ball(learner) and isinstance(learner.loss, Hinge) and learner.bias > 0
 
 
 def _curved(e: Evidence) -> tuple[Premise, ...]:

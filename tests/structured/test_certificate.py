@@ -11,11 +11,13 @@ import pytest
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight.fixed_comparator import importances
+from lowregret.learner.linear import Linear
+from lowregret.loss import Hinge
 from lowregret.mirror import Euclidean
-from lowregret.output import Average
-from lowregret.rule import Forgotten, MirrorDescent, ProjectedGradient
+from lowregret.output import Average, Last
+from lowregret.rule import Forgotten, MirrorDescent, Newton, ProjectedGradient
 from lowregret.state import LARGEST, RIDGE
-from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, WeightedInverseTime
+from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
 from lowregret.structured import (
     Chain,
     Classes,
@@ -251,3 +253,27 @@ def test_traces_and_plots(tmp_path: Any) -> None:
     assert (tmp_path / "run.png").stat().st_size > 1000
     assert "theory promised" in str(run)
     assert "of the sequences" in str(run)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ProjectedGradient(L2Ball(10.0), InverseSqrt(1.0)),  # ONLINE-SVM asked for a bias
+        Newton(),  # NEWTON for the curvature of a loss
+        MirrorDescent(Euclidean(), PassiveAggressive()),  # whose last step is 0
+    ],
+)
+def test_rules_of_which_theorems_speak_on_rows_alone_have_certificates(rule: Any) -> None:
+    data = sequences(np.sin(np.arange(24.0)).reshape(12, 2), np.arange(12) % 2, lengths=[3] * 4)
+    for output in (Last(), Average()):
+        run = train(Structured(Chain(2), rule, 1.0, output), data, compiled=False)
+        found = run.certificate
+        assert found.holds
+        assert found.id not in ("ONLINE-SVM", "NEWTON")
+
+
+def test_a_passive_aggressive_mirror_descent_has_certificates() -> None:
+    """The rate of its last step is 0, by which the size of its terms was divided."""
+    x = np.sin(np.arange(1.0, 25.0)).reshape(12, 2)
+    run = train(Linear(Hinge(), MirrorDescent(Euclidean(), PassiveAggressive())), x, np.sign(x[:, 0]), compiled=False)
+    assert run.certificate.holds
