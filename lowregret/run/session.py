@@ -320,7 +320,7 @@ class Session(Served):
             found |= {"mixture": run.certificate.to_json(), "partitions": run.curve.to_json(run)}
             if found["kept"] is not None:
                 found["kept"] |= {"experts": run.keeper.to_json(), "certificate": run.keeper.certificate.to_json()}
-        if self.dictionary is not None and len(self.dictionary):  # names of tables that are no text are not kept
+        if self.dictionary is not None and len(self.dictionary):  # LIBSVM has numbers for names
             metrics |= {"names": len(self.dictionary), "collisions": self.dictionary.collisions}
         if self.held.rows:
             kind = "last" if self.held_last else "every"

@@ -284,11 +284,16 @@ def test_no_exact_regret(capsys: Capsys, file: Path, tmp_path: Path, algorithm: 
     assert not model.exists()
 
 
-def test_names_are_not_counted_where_none_are_kept(capsys: Capsys, tmp_path: Path) -> None:
+def test_names_of_tables_are_counted(capsys: Capsys, tmp_path: Path) -> None:
     table = pytest.importorskip("pyarrow").table({"y": [3.0, -1.0, 1.0], "size": [2.5, 0.5, 3.0]})
     pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "a.parquet")
     said = ("--target", "y", "--weights", tmp_path / "w.tsv", "--loss", "square", "--json", "--quiet")
-    assert "names" not in run(capsys, "train", tmp_path / "a.parquet", *said).json["metrics"]
+    assert run(capsys, "train", tmp_path / "a.parquet", *said).json["metrics"]["names"] == 1
+
+
+def test_names_are_not_counted_where_there_are_none(capsys: Capsys, file: Path, tmp_path: Path) -> None:
+    told = run(capsys, "train", file, "--weights", tmp_path / "w.tsv", "--loss", "hinge", "--json", "--quiet")
+    assert "names" not in told.json["metrics"]
 
 
 def test_weights_by_name(capsys: Capsys, tmp_path: Path) -> None:
