@@ -77,7 +77,7 @@ def _lengths(array: Any) -> Any:
     place = array.buffers()[1]
     if place is None or not len(array):
         return 0.0
-    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+    if _is_view(kind):
         views = np.frombuffer(place, np.int32, 4 * (begin + len(array)))[4 * begin :: 4]
         return np.where(np.asarray(array.is_valid()), views, 0).astype(np.float64)
     wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
@@ -98,7 +98,7 @@ def plain(array: Any) -> Any:
         return plain(pa.compute.run_end_decode(array))
     if pa.types.is_dictionary(kind):
         return plain(array.dictionary_decode())
-    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+    if _is_view(kind):
         size = np.sum(_lengths(array))
         if size > MOST_TEXT:
             raise DataError(f"texts of {size:,.0f} bytes in views cannot be read: store them otherwise, or drop them")
@@ -131,7 +131,23 @@ def _with_used(array: Any) -> Any:
 
     used, which = np.unique(codes(array), return_inverse=True)
     mask = np.asarray(array.indices.is_null())
-    return pa.DictionaryArray.from_arrays(pa.array(which, mask=mask), array.dictionary.take(pa.array(used)))
+    return pa.DictionaryArray.from_arrays(pa.array(which, mask=mask), _entries(array.dictionary, used))
+
+
+def _entries(texts: Any, used: NDArray[np.int64]) -> Any:
+    """Texts of a dictionary by their numbers: Arrow takes none of those that are views."""
+    import pyarrow as pa
+
+    if not _is_view(texts.type):
+        return texts.take(pa.array(used))
+    return pa.concat_arrays([texts.slice(0, 0), *(texts.slice(k, 1) for k in used.tolist())])
+
+
+def _is_view(kind: Any) -> bool:
+    """Whether texts are views of bytes that they may share."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
 
 def codes(array: Any) -> NDArray[np.int64]:

@@ -110,6 +110,17 @@ def test_texts_that_repeat_are_kept_once(name: str) -> None:
     assert len(set(map(id, cells(array)))) == 1
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.string_view(), pa.binary_view()])
+def test_few_rows_of_a_large_dictionary_are_read_whatever_its_texts_are(kind: pa.DataType) -> None:
+    texts = pa.array(["a", None, "c" * 30, "d"], kind)  # as polars hands over categories, whose texts are views
+    array = pa.DictionaryArray.from_arrays(pa.array([2, None, 1]), texts)
+    for start, length in ((0, 3), (0, 1), (1, 1), (0, 0)):
+        part = unpack.plain(array.slice(start, length))
+        found = [str(text) for text in part.dictionary.cast(pa.large_string()).to_pylist()]
+        told = [None if k is None else found[k] for k in part.indices.to_pylist()]
+        assert told == ["c" * 30, None, None][start : start + length]
+
+
 def test_runs_and_views_without_end_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lists = views([0, ROWS - 1], [1, 1], runs([ROWS], pa.array([1.0])))
     monkeypatch.setattr(unpack, "MOST_RUNS", ROWS - 1)
