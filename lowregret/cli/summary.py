@@ -254,11 +254,11 @@ def _tell_confusion(metrics: Confusion, classes: Sequence[Name]) -> list[str]:
         f"error      {percent(metrics.error)} of the {_what(metrics)} predicted wrongly, "
         f"of {counted(len(names), 'class', 'classes')}; always guessing {names[common]}: {percent(guessing)}"
     ]
-    recall, of_class = metrics.recall, metrics.counts[:-1].sum(axis=1)
+    recall, of_class, form = metrics.recall, metrics.of_class, ",.0f" if metrics.alike else ",.6g"
     order = [k for k in np.argsort(recall, kind="stable") if of_class[k]]
-    found = [f"{names[k]} {percent(float(recall[k]), 0)} of {of_class[k]:,}" for k in order]
+    found = [f"{names[k]} {percent(float(recall[k]), 0)} of {of_class[k]:{form}}" for k in order]
     shown = found if len(found) <= SHOWN_CLASSES else [*found[: SHOWN_CLASSES // 2], "…", *found[-SHOWN_CLASSES // 2 :]]
-    lines += [f"found      {', '.join(shown)}"] if shown else []
+    lines += [f"found      {'' if metrics.alike else 'by weight: '}{', '.join(shown)}"] if shown else []
     if len(names) <= SHOWN_CLASSES:
         width = max(len(n) for n in (*names, str(metrics.counts.max())))
         lines.append(f"taken for  {' ' * width}  {'  '.join(f'{name:>{width}}' for name in names)}")

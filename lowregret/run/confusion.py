@@ -99,14 +99,20 @@ class Confusion:
 
     @property
     def recall(self) -> Vector:
-        """Share of each class's rows that were predicted to be of it; NaN for a class without rows."""
-        of_class = self.counts[:-1].sum(axis=1)
-        return np.where(of_class > 0, np.diagonal(self.matrix) / np.maximum(of_class, 1), np.nan)
+        """Σ c·[right] / Σ c over the rows of each class, the share that was found; NaN for a class without rows."""
+        of_class = self.of_class
+        with np.errstate(invalid="ignore"):
+            return (of_class - self.sums[WRONG, :-1]) / of_class
+
+    @property
+    def of_class(self) -> Vector:
+        """Σ c over the rows of each class."""
+        return self.sums[WEIGHT, :-1]
 
     @property
     def commonest(self) -> tuple[int, float]:
         """The class with the largest share of rows, and the error of always guessing it."""
-        of_class = self.sums[WEIGHT, :-1]
+        of_class = self.of_class
         k = int(np.argmax(of_class))
         return k, 1.0 - float(of_class[k]) / (self.weight or 1.0)
 

@@ -80,6 +80,7 @@ def test_a_whole_weight_is_as_many_rows_to_a_fixed_model(capsys: Capsys, tmp_pat
         assert told["loss"]["name"] == kind
         counts = ("confusion", "recall", "worst_confusions", "classes")
         metrics = {name: value for name, value in told["metrics"].items() if name not in counts}
+        metrics |= told["metrics"].get("recall", {})  # a share, as the error is
         return {"error": told["error"] or 0.0, **metrics} | {name: told["loss"][name] for name in ("total", "mean")}
 
     weighed = written(tmp_path / "b.csv", lines)
@@ -87,6 +88,7 @@ def test_a_whole_weight_is_as_many_rows_to_a_fixed_model(capsys: Capsys, tmp_pat
     said_so = run(capsys, "predict", model, weighed, "-o", tmp_path / "p.txt").err
     assert said_so.startswith(f"{ROWS} rows scored\nloss ")
     assert f"per unit of weight ({kind}), of {np.count_nonzero(c)} rows with a label" in said_so
+    assert ("\nfound      by weight: " in said_so) == (kind == "softmax")
 
 
 def test_a_weight_that_is_none_is_refused(capsys: Capsys, tmp_path: Path) -> None:
