@@ -54,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except OSError as error:
-        _tell(f"cannot write {error.filename or 'standard output'}: {error.strerror}")
+        place = error.filename or "standard output"
+        _tell(f"cannot write {place}: {error.strerror}" if error.strerror else error)  # else nothing was written
         return BAD
     except MemoryError:
         print(

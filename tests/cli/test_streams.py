@@ -127,3 +127,12 @@ def test_messages_in_pipes_spell_names_and_are_bounded(tmp_path: Path) -> None:
     assert "\nlowregret: all" not in done.stderr
     assert len(done.stderr) < 6_000
     assert "characters more" in done.stderr
+
+
+def test_a_library_that_does_not_load_is_no_failed_writing(capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(argv: object) -> int:
+        raise OSError("no room for a shared object")  # as llvmlite says it, under `ulimit -v`
+
+    monkeypatch.setattr("lowregret.cli._run", fail)
+    assert main(["zoo"]) == 2
+    assert capsys.readouterr().err == "lowregret: no room for a shared object\n"
