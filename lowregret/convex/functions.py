@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -280,6 +281,13 @@ class Sum:
         self.held += abs(pieces.constant)
         if pieces.rest is not None:
             self.rest.append(pieces.rest)
+
+    def plus(self, f: Convex) -> Sum:
+        """A sum with one function more; this one stays what it is."""
+        more = copy(self)
+        more.linear, more.spread, more.rest = self.linear.copy(), self.spread.copy(), self.rest.copy()
+        more.add(f)
+        return more
 
     def value(self, w: Vector) -> float:
         """Σ f_i(w)"""

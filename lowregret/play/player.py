@@ -121,16 +121,17 @@ class FollowerSeat(Seat):
         return self.next
 
     def see(self, f: Convex, z: Vector) -> None:
-        w = self.next
-        self.total.add(f)
-        solution = self.player.follow(self.total, w)
-        self.next = solution.w
+        w, total = self.next, self.total.plus(f)  # so that a round is refused as a whole
+        solution = self.player.follow(total, w)
+        drop = f.value(w.copy()) - f.value(solution.w.copy())
+        step = self._penalised(total, w) - self._penalised(total, solution.w)
+        self.total, self.next = total, solution.w
         self.gaps.append(solution.gap)
-        self.drops.append(f.value(w.copy()) - f.value(solution.w.copy()))
-        self.steps.append(self._penalised(w) - self._penalised(solution.w))
+        self.drops.append(drop)
+        self.steps.append(step)
 
-    def _penalised(self, w: Vector) -> float:
-        return self.player.penalty(w) + self.total.value(w)
+    def _penalised(self, total: Sum, w: Vector) -> float:
+        return self.player.penalty(w) + total.value(w)
 
     def arrays(self) -> dict[str, Any]:
         kept = {"gaps": self.gaps, "drops": self.drops, "steps": self.steps}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn, Self
 
@@ -156,6 +157,15 @@ class BlockRun(LinearRun):
 
     def _carried(self) -> Any:
         return (*self.state, self.ledger)
+
+    def _undoing(self) -> Callable[[], None]:
+        decided, undo = self._decided, super()._undoing()
+
+        def undo_block() -> None:
+            undo()
+            self._decided = decided
+
+        return undo_block
 
     def _learn_alone(self, x: Rows, y: Vector, w: Vector, i: int) -> bool:
         """Learn row i on trial; one that is not learnt does not end a block either."""

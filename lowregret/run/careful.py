@@ -2,6 +2,8 @@
 
 Scores, losses and sub-gradients below REACH have squares that can be summed over all rows of a run. Beyond, a row is
 learnt on trial: if a number that the run carries along is then none, all is put back as it was.
+
+A part of the user's own may raise an error amid a row: of that row nothing is kept either.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from lowregret.compile.altered import is_own
 from lowregret.compile.signals import let_in
 from lowregret.compile.turns import Changing, owned, turns_of
 from lowregret.errors import PartError
@@ -61,13 +65,40 @@ class CarefulRun(ProvedRun):
         """
         while True:
             end = min(i + (self._rows_at_once(x) if self.compiled else 1), len(y))
-            i = self._pass(x, y[:end], w[:end], i, goal, REACH)
+            i = self._whole_rows(x, y[:end], w[:end], i, goal)
             if self.state.rounds >= goal or (i < end and not self._learn_alone(x, y, w, i)):
                 return i
             i += i < end
             if i == len(y):
                 return i
             let_in()
+
+    def _whole_rows(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
+        """Learn rows as `_pass` does; if a part of the user's own raises an error, the rows before that one alone.
+
+        All is undone, and learnt again but for the last round counted, which may be the one that was broken off.
+        """
+        if not is_own(self.learner):
+            return self._pass(x, y, w, i, goal, REACH)
+        undo, rounds = self._undoing(), self.state.rounds
+        try:
+            return self._pass(x, y, w, i, goal, REACH)
+        except BaseException:
+            counted = self.state.rounds
+            undo()
+            if counted - 1 > rounds:
+                i = self._pass(x, y, w, i, counted - 1, REACH)
+            undo = self._undoing()
+            try:
+                self._pass(x, y, w, i, counted, REACH)
+            except BaseException:
+                undo()
+            raise
+
+    def _undoing(self) -> Callable[[], None]:
+        """The step that undoes what is learnt from now on."""
+        carried = self._carried()
+        return partial(put_back, carried, [array.copy() for array in carried])
 
     def _rows_at_once(self, x: Rows) -> int:
         """The number of rows that are learnt before signals are let in."""
@@ -89,9 +120,28 @@ def on_trial(learn: Callable[[], bool], carried: Sequence[Any], sums: Any) -> bo
         learnt = learn() and not overflowed(before, carried, sums)
     finally:
         if not learnt:
-            for array, old in zip(carried, before, strict=True):
-                array[...] = old
+            put_back(carried, before)
     return learnt
+
+
+@contextmanager
+def whole(learner: Any, carried: Sequence[Any]) -> Iterator[None]:
+    """Undo what is learnt inside if a part of the user's own raises an error: `carried` are the arrays that change."""
+    if not is_own(learner):
+        yield
+        return
+    before = [array.copy() for array in carried]
+    try:
+        yield
+    except BaseException:
+        put_back(carried, before)
+        raise
+
+
+def put_back(carried: Sequence[Any], before: Sequence[Any]) -> None:
+    """Make the arrays that are carried what they were before."""
+    for array, old in zip(carried, before, strict=True):
+        array[...] = old
 
 
 def overflowed(before: Sequence[Any], after: Sequence[Any], sums: Any) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, Self, TypeVar
 
@@ -35,7 +35,7 @@ from lowregret.learner.validate import (
 )
 from lowregret.rows import Features, Rows, Sparse
 from lowregret.run.begin import begin
-from lowregret.run.careful import REACH, on_trial
+from lowregret.run.careful import REACH, on_trial, whole
 from lowregret.run.delayed_loop import ask_and_learn
 from lowregret.run.lags import delays_of, settled_delay
 from lowregret.run.linear import LinearRun
@@ -327,7 +327,8 @@ class DelayedRun(LinearRun):
                 clock, fixed = asked + i - first, (arrivals, self.ledger, p)
                 end = min(end, pending.size)
                 given = ask_and_learn, self.learner, self.state, x, slots
-                i, e = self._call(*given, *fixed, clock, end, i, e, mark, REACH)
+                with whole(self.learner, self._carried()):
+                    i, e = self._call(*given, *fixed, clock, end, i, e, mark, REACH)
                 due = e < arrivals.size and slots.due[arrivals[e]] <= asked + i - first
                 if due and self.state.rounds < mark:
                     self._learn_alone_late(given, arrivals[e : e + 1], p)
@@ -352,6 +353,9 @@ class DelayedRun(LinearRun):
             pending.answered(arrivals[:e])
         require_bounded(self.state)
 
+    def _carried(self) -> Sequence[Any]:
+        return *self.state, self.ledger
+
     def _learn_alone_late(self, given: Any, at: Any, p: float) -> None:
         """Learn one answer that may overflow, or raise a `DivergedError`: its round then waits for another answer."""
 
@@ -359,7 +363,7 @@ class DelayedRun(LinearRun):
             fixed = at, self.ledger, p, NEVER, 0, 0, 0, self.state.rounds + 1
             return bool(self._call(*given, *fixed, math.inf)[1])
 
-        if not on_trial(learn, (*self.state, self.ledger), self.state.sums):
+        if not on_trial(learn, self._carried(), self.state.sums):
             self._pending.recall(at)
             raise self._diverged(int(self._numbers.of(self._pending.slots.rounds[at])[0]))
 

@@ -16,6 +16,7 @@ from lowregret.hindsight.fixed_comparator import importances
 from lowregret.learner.validate import finite_numbers, require_bounded, require_cheap
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse, as_rows
+from lowregret.run.careful import whole
 from lowregret.run.record import next_snapshot
 from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.learner import (
@@ -73,7 +74,8 @@ class GroupRun(TaskRun):
         while t < count:
             mark = next_snapshot(self.state)
             args = (self.learner, self.linear, self.state, data, scratch, scratch.row, made, self.figures)
-            t = self._call(learn_rounds, *args, t, mark)
+            with whole(self.linear, (*self.state, self.figures)):
+                t = self._call(learn_rounds, *args, t, mark)
             if self.rounds == mark:
                 self.record.mark(self)
             elif t < count:

@@ -37,6 +37,7 @@ from lowregret.learner.linear import write_point
 from lowregret.learner.validate import finite_numbers, require_bounded
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.rows import Sparse
+from lowregret.run.careful import whole
 from lowregret.run.record import next_snapshot
 from lowregret.structured.bounds import drawn_error, structured_certificates
 from lowregret.structured.learner import Structured, Task, learn_gradient
@@ -94,8 +95,9 @@ class OwnRun(TaskRun):
         constant, (indices, values) = self._judge(w, x, y, made, place)
         row = Sparse(np.array([0, indices.size]), indices, values, self.dimension)
         wrong, mark = not same(made, y), next_snapshot(self.state)
-        if not self._call(learn_gradient, self.linear, self.state, row, constant, wrong):
-            raise diverged_error(place)
+        with whole(self.linear, self.state):
+            if not self._call(learn_gradient, self.linear, self.state, row, constant, wrong):
+                raise diverged_error(place)
         self.predictions.append(made)
         self.figures += (float(wrong), 1.0)
         if self.rounds == mark:
