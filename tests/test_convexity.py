@@ -293,6 +293,11 @@ def test_an_at_of_another_shape_is_refused_before_it_is_compiled() -> None:
 
     with pytest.raises(PartError, match=r"Alone.at must return two numbers, the loss and its slope in p; .* is 1.0"):
         zoo.ogd(Alone())
+    for pair in (("a", "b"), (1j, 1j), (np.ones(1), np.ones(1)), (None, 1.0)):
+        with pytest.raises(PartError, match=r"Given.at must return two numbers"):
+            zoo.ogd(type("Given", (Loss,), {"at": lambda self, p, y, pair=pair: pair})())
+    for real in ((1, True), (np.float32(1), np.bool_(True)), (np.int8(1), 0.5)):
+        zoo.ogd(type("Given", (Loss,), {"at": lambda self, p, y, real=real: real})())
     with pytest.raises(PartError, match=r"Scored.at\(p.* must take \(p, y\), the score and the label"):
         zoo.ogd(Scored())
     zoo.ogd(Bounded())

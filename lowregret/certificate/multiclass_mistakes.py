@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.mistakes import PERCEPTRON, Told, best_first, mistake_certificate, share_of, shortfall
 from lowregret.domain import Point
+from lowregret.errors import PartError
+from lowregret.learner.validate import is_positive
 from lowregret.types import Vector
 
 
@@ -33,6 +36,12 @@ class Margins:
     def hinge(self, margin: float) -> Vector:
         """[1 − γ⁻¹min_{ℓ≠y}⟨u,ψ(x,y)−ψ(x,ℓ)⟩]₊ of every row."""
         return np.maximum(1 - self.least / margin, 0.0)
+
+
+def require_margin(margin: Any) -> None:
+    """Refuse a γ that is no number above 0."""
+    if not is_positive(margin):
+        raise PartError(f"margin must be positive and finite, got {margin!r}")
 
 
 def class_mistake_bounds(told: Margins, energy: float, largest: float, margin: float) -> list[Certificate]:

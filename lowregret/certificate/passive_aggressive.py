@@ -59,22 +59,22 @@ def aggressive_certificates(learner: Linear, state: State, x: Rows, y: Vector, u
     told, worst = Rivalry(*found[:3].tolist()), Rivalry(*(found[:3] + found[3:]).tolist())
     bounds = partial(_arow if isinstance(learner.rule, AROW) else _passive, learner, state, u)
     length = norm(u)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows, others = bounds(told, 0.0), bounds(worst, EPSILON * (state.rounds + u.size + EXTRA))
     certificates = [
         Certificate(
             id=name,
             statement=f"{what} ≤ {formula}",
             comparator={"set": Point.name, "radius": length},
             linear_regret=None,
-            bound=bound,
+            bound=math.inf if math.isnan(bound) else bound,  # of terms too large for numbers
             premises=premises,
             measure=what,
             regret=measured,
             details={"F": told.losses},
             rounding=max(most - bound, 0.0) + EPSILON * (state.rounds + EXTRA) * measured if bound < math.inf else 0.0,
         )
-        for (name, what, formula, measured, bound, premises), (*_, most, _) in zip(
-            bounds(told, 0.0), bounds(worst, EPSILON * (state.rounds + u.size + EXTRA)), strict=True
-        )
+        for (name, what, formula, measured, bound, premises), (*_, most, _) in zip(rows, others, strict=True)
     ]
     return sorted(certificates, key=lambda c: (not c.premises_hold, c.bound))
 
@@ -129,7 +129,7 @@ def _passive(learner: Linear, state: State, u: Vector, told: Rivalry, share: flo
             most = max(largest, 1 / c) * right
             rows.append(("PA-I", "mistakes", "max(R², 1/C)(‖u‖² + 2CΣf_t(u))", wrong, most, (_unit(learner.loss),)))
         return rows
-    right = (math.sqrt(shares) + math.sqrt(shares + size)) ** 2
+    right = squared(math.sqrt(shares) + math.sqrt(shares + size))
     perfect = Premise("f_t(u) = 0 for all t", f == 0.0, f)
     return [
         ("PA+", "Σℓ_t²/‖x_t‖²", "(√B + √(B + ‖u‖²))², B = Σf_t(u)²/‖x_t‖²", won, right, ()),

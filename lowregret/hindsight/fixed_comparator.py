@@ -85,8 +85,10 @@ def exact_regret(learner: Learner, state: State, u: Vector, loss: float) -> floa
     sums, step = state.sums, learner.rule.schedule()
     importance = step.total_importance(state.rounds)
     regret = float(sums[WEIGHTED] if step.weighted() else sums[TOTAL]) - loss
-    away = learner.centre.away(u) if isinstance(learner, Linear) else u
-    regret += learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(away @ away))
+    if learner.ridge > 0:
+        away = learner.centre.away(u) if isinstance(learner, Linear) else u
+        with np.errstate(over="ignore"):
+            regret += learner.ridge / 2 * (float(sums[RIDGE]) - importance * float(away @ away))
     return regret / max(importance, 1.0) if step.weighted() else regret
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def misshapen(loss: Any) -> str | None:
         found: Any = loss.at(0.0, 1.0)
     except Exception:  # it need not be defined there
         return None
-    if isinstance(found, tuple | list) and len(found) == 2:
+    if isinstance(found, tuple | list) and len(found) == 2 and all(isinstance(v, Real | np.bool_) for v in found):
         return None
     return f"{name} must return two numbers, the loss and its slope in p; {name}(0.0, 1.0) is {found!r}"
 

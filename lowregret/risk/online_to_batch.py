@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,9 @@ class RiskCertificate:
         return found | {"statement": self.statement, "anytime": self.anytime} | self.details
 
 
-def require_delta(delta: float) -> None:
+def require_delta(delta: Any) -> None:
     """Refuse what is no probability of failure."""
-    if not 1e-300 < delta < 1:  # 1/δ and 2/δ are numbers
+    if not (isinstance(delta, Real) and 1e-300 < float(delta) < 1):  # 1/δ and 2/δ are numbers
         raise PartError(f"delta is the probability that a statement fails: use a number such as 0.05, got {delta}")
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.certificate.multiclass_mistakes import Margins, class_mistake_bounds
+from lowregret.certificate.multiclass_mistakes import Margins, class_mistake_bounds, require_margin
 from lowregret.certificate.trace import snapshot
 from lowregret.compile.call import call
 from lowregret.domain import Domain, Reals
@@ -31,6 +31,7 @@ from lowregret.learner.multiclass import NONE, Multiclass, Room, judge_classes, 
 from lowregret.learner.multiclass_simd import at_work
 from lowregret.learner.validate import (
     numbers,
+    real_numbers,
     require_cheap,
     require_finite,
     require_moderate,
@@ -183,20 +184,21 @@ class MulticlassRun(RowRun):
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> list[Certificate]:
         """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`."""
-        told = self._perceptron_margins(u, features, labels)
+        told = self._perceptron_margins(u, features, labels, margin)
         energy, largest = float(self.state.sums[ENERGY]), float(np.sqrt(self.state.sums[LARGEST]))
         return class_mistake_bounds(told, energy, largest, margin)
 
     def drawn_error(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> RiskCertificate:
         """PROP-3: the expected error of an iterate drawn from the Perceptron's run, with the rows' mean as E."""
-        told = self._perceptron_margins(u, features, labels)
+        told = self._perceptron_margins(u, features, labels, margin)
         found = prop_3(float(np.mean(told.hinge(margin))), told.norm, told.widest, margin, self.state.rounds)
         wide = Premise(f"‖ψ(x,y) − ψ(x,ℓ)‖ ≤ {told.widest:.6g} {ASSUMED}", True, told.widest)
         return replace(found, premises=(*shared_premises(RiskEvidence.of(self)), wide, *found.premises))
 
-    def _perceptron_margins(self, u: Any, features: Features, labels: Any) -> Margins:
+    def _perceptron_margins(self, u: Any, features: Features, labels: Any, margin: Any) -> Margins:
         """The margins of u on the rows of one call of `learn`; refuses learners that no mistake bound speaks of."""
         self.require_prompt()
+        require_margin(margin)
         match self.learner:
             case Multiclass(PerceptronLoss(), MirrorDescent(Euclidean(Reals()), Constant(1.0))) if self.uniform:
                 fixed = self._flat(u)
@@ -280,7 +282,7 @@ class MulticlassRun(RowRun):
     def _flat(self, u: Any) -> Vector:
         """The matrix u in the order of places, flat, with one more row for features that did not occur."""
         shape = self.features + (self.learner.bias > 0), len(self.classes)
-        matrix = np.array(u, float)
+        matrix = real_numbers(u, "u").copy()
         if matrix.shape != shape or not np.isfinite(matrix).all():
             raise DataError(
                 f"u must be a matrix of {shape[0]} rows (features) and {shape[1]} columns (classes), finite"

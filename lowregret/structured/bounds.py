@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
-from lowregret.certificate.multiclass_mistakes import Margins, class_mistake_bounds
+from lowregret.certificate.multiclass_mistakes import Margins, class_mistake_bounds, require_margin
 from lowregret.compile.numerics import norm
 from lowregret.domain import Reals
 from lowregret.errors import DataError, PartError
@@ -68,8 +68,7 @@ def drawn_error(
 ) -> RiskCertificate:
     """PROP-3, its expectation taken over the sample whose margins are given, and B as observed in the run."""
     _require_perceptron(learner)
-    if not margin > 0:
-        raise PartError(f"margin must be positive, got {margin}")
+    require_margin(margin)
     hinge = float(np.mean(np.maximum(1 - margins / margin, 0.0)))
     radius = math.sqrt(state.sums[LARGEST])
     found = prop_3(hinge, norm(np.asarray(u, float).ravel()), radius, margin, max(state.rounds, 1))

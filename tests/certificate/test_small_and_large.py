@@ -187,3 +187,15 @@ def test_weights_that_are_counted_from_far_away() -> None:
 def test_rates_whose_squares_are_no_numbers() -> None:
     run = train(Linear(Square(), AdaGrad(1e200)), [[1e-200]], [1.0], compiled=False)
     assert {c.id for c in run.certificates} == {"DIAGONAL", "ADAGRAD"}
+
+
+@pytest.mark.parametrize("size", [1e154, 1.3e154, 1e200, 1e308])
+@pytest.mark.parametrize("learner", [zoo.pa(), zoo.pa(C=1.0), zoo.pa_ii(), zoo.arow()], ids=range(4))
+def test_a_rival_too_long_for_squares_has_an_infinite_bound(learner: Linear, size: float) -> None:
+    X, y, u = np.eye(3), np.array([1.0, -1.0, 1.0]), np.full(3, size)
+    run = train(learner, X, y, compiled=False)
+    with np.errstate(all="raise", under="ignore"):
+        found = run.mistake_certificates(u, X, y)
+    assert [c.holds for c in found if c.premises_hold] == [True] * sum(c.premises_hold for c in found)
+    assert not any(math.isnan(c.bound) for c in found)
+    assert run.regret(u, X, y) == run.loss - (1 + size)  # not NaN, though no square is asked for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -405,6 +406,22 @@ def test_mistake_bounds_hold_for_many_comparators(seed: int) -> None:
                 assert c.regret == made <= c.bound + 1e-9, c.id
     with pytest.raises(PartError, match="mistake bounds speak of"):
         train(COMPILED[0], X, y, compiled=False).mistake_certificates(np.zeros((D, K)), X, y)
+
+
+@pytest.mark.parametrize("margin", [0.0, -1.0, math.inf, math.nan, "1", None])
+def test_a_margin_is_positive(margin: Any) -> None:
+    X, y, _ = sample(20)
+    run = train(zoo.mc_perceptron(), X, y, compiled=False)
+    for asked in (run.mistake_certificates, run.drawn_error):
+        with pytest.raises(PartError, match="margin must be positive"):
+            asked(np.zeros((D, len(run.classes))), X, y, margin)
+
+
+@pytest.mark.parametrize("u", ["abc", [1j], [[1.0], [1.0, 2.0]]])
+def test_comparators_are_numbers(u: Any) -> None:
+    X, y, _ = sample(20)
+    with pytest.raises(DataError, match="u must be numbers"):
+        train(zoo.mc_perceptron(), X, y, compiled=False).regret(u, X, y)
 
 
 def test_last_is_an_output_too() -> None:

@@ -189,8 +189,8 @@ def test_delta_is_a_probability() -> None:
         learnt(zoo.ogd(Hinge())).risks(0.0)
 
 
-@pytest.mark.parametrize("delta", [5e-324, 1e-310, 1.0, math.nan])
-def test_delta_has_an_inverse(delta: float) -> None:
+@pytest.mark.parametrize("delta", [5e-324, 1e-310, 1.0, math.nan, "0.05", None])
+def test_delta_has_an_inverse(delta: Any) -> None:
     with pytest.raises(PartError, match="delta is the probability"):
         learnt(zoo.ogd(Hinge(), output=Average())).risks(delta)
 
