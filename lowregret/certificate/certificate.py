@@ -11,6 +11,7 @@ from lowregret.compile.numerics import at_most, raised
 
 SINGULAR = {
     "experts": "expert",
+    "assets": "asset",
     "arms": "arm",
     "hypotheses": "hypothesis",
     "points": "point",
@@ -36,6 +37,7 @@ class Certificate:
     regret (mistakes, weighted regret). `slack` is the exact distance between the two where the theorem gives it.
     `rounding` is how far sums of rounded numbers may fall short of what they stand for: the exact regret is at most
     `proved`, which has it added.
+    `comparator["exact"]`, if there is one, says that `regret` is that to the best of some comparators alone.
     `hindsight` is the best comparator's loss with its solver's gap and the rounding of `regret`, the difference between
     the run's loss and that one; `risk` is a bound for data yet to come, if wanted.
     """
@@ -68,6 +70,8 @@ class Certificate:
     def rivals(self, best: bool = False) -> str:
         """The comparators, or the best of them, in words."""
         told = self.comparator
+        if best and "exact" in told:
+            return f"the best {SINGULAR[told['exact']]}"
         if "best" in told:
             return f"the best of its {told['count']} experts, {told['best']}"
         if told["set"] in SINGULAR:

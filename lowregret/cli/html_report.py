@@ -86,11 +86,12 @@ def _number(value: float | None, show: Callable[[float], str] = rounded_up) -> s
 
 def proof(certificate: Certificate) -> str:
     """A certificate as a table."""
-    comparators = ", ".join(f"{key} {value}" for key, value in certificate.comparator.items())
+    comparators = ", ".join(f"{key} {value}" for key, value in certificate.comparator.items() if key != "exact")
+    best = f" to {certificate.rivals(best=True)}" if "exact" in certificate.comparator else ""
     rows = [
         ("theorem", f"{certificate.id}: {certificate.statement}"),
         ("against every fixed choice in", comparators),
-        (f"{certificate.measure}, exactly", _number(certificate.regret, nearest)),
+        (f"{certificate.measure}{best}, exactly", _number(certificate.regret, nearest)),
         (f"{certificate.measure}, at most", _number(certificate.measured)),
         ("what the theorem promised", _number(certificate.promised)),
         ("it holds on this run", "yes" if certificate.holds else "no"),

@@ -24,6 +24,8 @@ from lowregret.loss import Cost, LogWealth, Loss, Square
 from lowregret.loss.verify import PREMISE
 from lowregret.types import Vector
 
+COMBINATIONS = {"set": "simplex", "radius": 1.0, "exact": "experts"}  # of experts, of whom the best is known alone
+
 
 def mixable_rate(loss: Loss, substitution: Substitution) -> float:
     """The largest η for which this loss is mixable by this substitution; 0 if none is known."""
@@ -233,7 +235,7 @@ def _certificate(
         rate = mixable_rate(loss, substitution)
         premises = [*premises, Premise("exponential weights with an η for which the loss is mixable", False, rate)]
     off += EPSILON * int(s.counts[ROUNDS]) * (bound if bound < math.inf else 0.0)
-    comparator: dict[str, Any] = {"set": "simplex", "radius": 1.0} if linearised else {"set": "experts"}
+    comparator: dict[str, Any] = COMBINATIONS if linearised else {"set": "experts"}
     return Certificate(
         name,
         statement,

@@ -24,7 +24,7 @@ from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
 from lowregret.experts.asleep import Books, Marks, Said, fill_round, in_a_row, learn_layers
 from lowregret.experts.before import Before, all_or_none
-from lowregret.experts.certify import bound_against, rounding
+from lowregret.experts.certify import COMBINATIONS, bound_against, rounding
 from lowregret.experts.given import given_round
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema import LayeredSchema
@@ -204,7 +204,7 @@ class Layered(ExpertMixture):
         found = Certificate(
             "LAYERED",
             "regret ≤ min over lanes of what the mixture owes to the lane + what the lane owes to the best combination",
-            {"set": "simplex", "radius": 1.0},
+            COMBINATIONS,
             linear if linear <= bound and all(p.holds for p in premises if p.name == PREMISE) else None,
             bound,
             (

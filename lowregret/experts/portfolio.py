@@ -26,7 +26,7 @@ from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_rows
 from lowregret.experts.aggregator import Aggregator, Hedge, MLPoly
 from lowregret.experts.best import best_mixture, quadratic_on_simplex
-from lowregret.experts.certify import rounding
+from lowregret.experts.certify import COMBINATIONS, rounding
 from lowregret.experts.mixture import ExpertMixture, Matrix
 from lowregret.experts.schema_wealth import MOST_PULL, OnlineNewtonSchema, UniversalSchema
 from lowregret.experts.simplex_rule import is_integrable, nodes_a_side, shortfall, simplex_rule
@@ -145,8 +145,7 @@ class Portfolio(ExpertMixture):
     @property
     def certificates(self) -> list[Certificate]:
         """Against every rebalanced portfolio, before its costs."""
-        found = self._certificates()
-        return [after_costs(c, self.ledger, self.rounds) for c in found] if self.ledger.paid else found
+        return [after_costs(c, self.ledger, self.rounds) for c in self._certificates()]
 
     def _certificates(self) -> list[Certificate]:
         """The certificates of wealth before costs."""
@@ -273,7 +272,7 @@ class OnlineNewton(StepwisePortfolio):
         found = Certificate(
             "ONS",
             "R(u) ≤ κ(‖u‖² − 1/N)/2 + Σ g_tᵀA_t⁻¹g_t/(2κ)",
-            {"set": "simplex", "radius": 1.0},
+            COMBINATIONS,
             None,
             bound,
             (Premise(name, kappa <= most, f"{kappa:.4g}, allowed {most:.4g}"),),
@@ -365,7 +364,7 @@ class Universal(StepwisePortfolio):
         found = Certificate(
             "UNIVERSAL",
             "R(u) ≤ (N−1)ln(T+1)",
-            {"set": "simplex", "radius": 1.0},
+            COMBINATIONS,
             None,
             (n - 1) * math.log1p(self.rounds),
             (Premise(f"at most {counted(self.horizon, 'round')}", self.rounds <= self.horizon, self.rounds),),

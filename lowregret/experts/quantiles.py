@@ -31,6 +31,7 @@ from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts.before import Before, all_or_none
 from lowregret.experts.best import BestExpert
+from lowregret.experts.certify import COMBINATIONS
 from lowregret.experts.given import given_names, given_outcomes
 from lowregret.experts.layered import Layered
 from lowregret.experts.mixture import ExpertMixture, Matrix
@@ -212,7 +213,7 @@ class Quantiles(Recorded):
         found = Certificate(
             "QUANTILES",
             "regret ≤ Σ_l 2c_l·(what the mixture of level l owes to its best combination)",
-            {"set": "simplex", "radius": 1.0, "of": "weights for each level"},
+            COMBINATIONS | {"of": "weights for each level"},
             known,
             float(2 * self.cells @ [c.bound for c in each]),
             premises,

@@ -84,7 +84,8 @@ class Review:
             return found
         own = EPSILON * self.mixture.rounds * abs(self.mixture.loss)
         told = {"loss": best.value, "gap": best.gap, "rounding": best.rounding + max(own, found.rounding)}
-        return replace(found, hindsight=told, regret=self.mixture.loss - best.value)
+        whom = {key: value for key, value in found.comparator.items() if key != "exact"}
+        return replace(found, comparator=whom, hindsight=told, regret=self.mixture.loss - best.value)
 
     def to_json(self) -> dict[str, Any]:
         """For `lowregret experts --json`."""

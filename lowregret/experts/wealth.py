@@ -188,6 +188,10 @@ def after_costs(found: Certificate, ledger: WealthLedger, rounds: int) -> Certif
     The root μ, from (1 − c)/(1 + c) on, of a function that rises by 1 − c is off by 8(N + 8)ε/(1 − c).
     """
     paid, cost = ledger.paid, ledger.cost
+    if "exact" in found.comparator:
+        found = replace(found, comparator=found.comparator | {"exact": "assets"})
+    if not paid:
+        return found
     off = 8 * EPSILON * (ledger.holdings.size + 8) * (1 + cost) / (1 - cost) ** 2 + EPSILON * paid
     return replace(
         found,

@@ -128,7 +128,7 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
         each = f" ({show(value, 4, rounds)} per round)" if certificate.measure == "regret" else ""
         return f"{show(value, 6, 1)}{each}"
 
-    lines = []
+    lines, whom = [], f" against {certificate.rivals()}" if "exact" in certificate.comparator else ""
     if exact is not None:
         lines.append(f"{head}{told(exact, nearest)} against {certificate.rivals(best=True)}")
     if linear == math.inf:
@@ -136,9 +136,10 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
     elif linear is not None and exact is None:
         lines.append(f"{head}at most {told(linear, rounded_up)} against {certificate.rivals()}")
     elif linear is not None and certificate.linear_regret != exact:
-        lines.append(f"           at most {told(linear, rounded_up)}, linearised")
+        lines.append(f"           at most {told(linear, rounded_up)}{whom}, linearised")
     if certificate.promised < math.inf and certificate.id != LINEARISED.id:  # which is the linearised regret itself
-        lines.append(f"           theory promised at most {rounded_up(certificate.promised)} ({certificate.id})")
+        promised = f"{rounded_up(certificate.promised)}{whom if linear is None else ''}"
+        lines.append(f"           theory promised at most {promised} ({certificate.id})")
     lines += [
         f"           but the premise fails: {p.name} (observed {p.observed})"
         for p in certificate.premises

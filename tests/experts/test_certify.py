@@ -24,6 +24,8 @@ from lowregret.experts import (
     Hedge,
     Layered,
     LogScore,
+    OnlineNewton,
+    Review,
     Specialists,
     SquareOn,
 )
@@ -269,3 +271,21 @@ def test_a_loss_is_put_to_the_test_where_specialists_met_it(linearised: bool, tm
     assert panel.regret > 299
     assert not panel.certificate.premises_hold
     assert not load(panel.save(tmp_path / "panel.lr")).certificate.premises_hold
+
+
+def test_the_regret_that_is_told_is_to_whom_it_is_told_to_be() -> None:
+    """Experts on both sides of the outcomes: their mean is far better than the best of them."""
+    y = np.zeros(40)
+    x = np.tile([1.0, -1.0], (40, 1))
+    mixture = Layered(2, compiled=False).learn(x, y)
+    assert mixture.certificate.regret == mixture.loss - 40.0 == mixture.regret
+    assert "against the best expert\n" in str(mixture)
+    assert "against every fixed choice in the simplex of total 1, linearised" in str(mixture)
+    known = Review.of(mixture, x, y).certificate
+    assert known.regret == pytest.approx(mixture.loss)
+    assert known.rivals(best=True) == "the best fixed choice in the simplex of total 1"
+    relatives = np.tile([[2.0, 0.5], [0.5, 2.0]], (20, 1))
+    portfolio = OnlineNewton(2).learn(relatives)
+    assert portfolio.certificate.regret == pytest.approx(portfolio.loss)  # of either asset; half of both gains
+    assert "against the best asset\n" in str(portfolio)
+    assert "against every fixed choice in the simplex of total 1 (ONS)" in str(portfolio)
