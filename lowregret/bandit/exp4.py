@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.bandit.algorithm import blur, bounded, centre
 from lowregret.bandit.base import Chooser, Played
 from lowregret.bandit.pending_choices import read_pending_choices
-from lowregret.bandit.proof import exp3_expected, exp3_path, scaled
+from lowregret.bandit.proof import exp4_certificates, scaled
 from lowregret.bandit.schema import Exp4Schema
 from lowregret.bandit.state import CHOICES, COST, COSTS, LEVEL, LINEAR, LOCAL, MEMORY, SHIFT, BanditState
 from lowregret.bandit.tsallis import drawn
@@ -95,10 +95,7 @@ class Exp4(Chooser):
     @property
     def certificates(self) -> list[Certificate]:
         """EXP4-PATH on this run, against experts' estimated costs; EXP4 in expectation."""
-        found = [
-            exp3_path(self.eta, self.state, "EXP4-PATH"),
-            exp3_expected(self.eta, self.arms, self.state, self.choices.overtaken, "EXP4"),
-        ]
+        found = exp4_certificates(self.eta, self.arms, self.state, self.choices.overtaken)
         return sorted((scaled(c, self.unit) for c in found), key=lambda c: not c.premises_hold)
 
     def _of(self) -> str:

@@ -94,15 +94,14 @@ def scaled(certificate: Certificate, factor: float) -> Certificate:
 # ---- on this run, against estimated costs ---------------------------------------------------------------------------
 
 
-def exp3_path(eta: float, s: BanditState, name: str = "EXP3-PATH") -> Certificate:
+def exp3_path(eta: float, s: BanditState) -> Certificate:
     """EXP3-PATH: Σy_t − min_i Ĉ[i] ≤ ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − b_t − v_t z_t), Ĉ = Σ(z_t + b_t).
 
     THM-2.22+ on z_t = (y_t − b_t)/p_t ≥ 0; where z_t < 0, v_t z_t² is divided by 1 − η|z_t|/3, or 2|z_t|(1 − v_t)/η
-    takes its place, which may be less. The last sum is 0 if no cost is late (of EXP3-IX: γΣz_t). For EXP4 z_t is the
-    estimate of all experts' costs, and v_t z_t² is summed over them.
+    takes its place, which may be less. The last sum is 0 if no cost is late (of EXP3-IX: γΣz_t).
     """
     formula = "ln K/η + (η/2)Σ v_t z_t² + Σ(y_t − b_t − v_t z_t)"
-    return _on_estimates(name, formula, s, math.log(s.arms) / eta, eta / 2 * float(s.sums[LOCAL]))
+    return _on_estimates("EXP3-PATH", formula, s, math.log(s.arms) / eta, eta / 2 * float(s.sums[LOCAL]))
 
 
 def tsallis_path(s: BanditState) -> Certificate:
@@ -140,11 +139,11 @@ def _on_estimates(name: str, formula: str, s: BanditState, apart: float, steps: 
 # ---- in expectation -------------------------------------------------------------------------------------------------
 
 
-def exp3_expected(eta: float, arms: int, s: BanditState, overtaken: int = 0, name: str = "COR-4.2+") -> Certificate:
-    """COR-4.2+: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT/2; EXP4: of N experts, with ln N and the K arms advised."""
+def exp3_expected(eta: float, arms: int, s: BanditState, overtaken: int = 0) -> Certificate:
+    """COR-4.2+: E Σy_t ≤ min_i Σ_t y_t[i] + ln K/η + ηKT/2."""
     rounds = int(s.counts[COSTS])
     bound = math.log(s.arms) / eta + eta * arms * rounds / 2
-    return _expected(name, "ln K/η + ηKT/2" if name == "COR-4.2+" else "ln N/η + ηKT/2", s, bound, overtaken)
+    return _expected("COR-4.2+", "ln K/η + ηKT/2", s, bound, overtaken)
 
 
 def exp3_printed(eta: float, s: BanditState, overtaken: int = 0) -> Certificate:
@@ -168,6 +167,25 @@ def _expected(name: str, formula: str, s: BanditState, bound: float, overtaken: 
         premises=(_oblivious(), _prompt(s, overtaken), _own(s), _unclamped(s)),
         measure=EXPECTED,
     )
+
+
+# ---- of experts -----------------------------------------------------------------------------------------------------
+
+
+def exp4_certificates(eta: float, arms: int, s: BanditState, overtaken: int = 0) -> list[Certificate]:
+    """EXP4-PATH and EXP4: those of EXP3, with the N experts of `s` in the place of arms, and the K `arms` they advise.
+
+    z_t is the estimate of all experts' costs, and v_t z_t² is summed over them. Of the best arm nothing is said.
+    """
+    experts = {"set": "experts", "count": s.arms}
+    path = "cost − least estimated cost of an expert ≤ ln N/η + (η/2)ΣΣ_n v_t z_t² + Σ(y_t − b_t − Σ_n v_t z_t)"
+    expected = "expected cost − expected cost of the best expert ≤ ln N/η + ηKT/2"
+    found = exp3_path(eta, s), exp3_expected(eta, arms, s, overtaken)
+    told = ("EXP4-PATH", f"on this run: {path}"), ("EXP4", expected)
+    return [
+        replace(c, id=name, statement=statement, comparator=experts)
+        for c, (name, statement) in zip(found, told, strict=True)
+    ]
 
 
 # ---- with high probability ------------------------------------------------------------------------------------------

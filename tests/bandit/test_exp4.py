@@ -181,3 +181,14 @@ def test_refusals() -> None:
         exp4.learn(np.full((4, 3), 2.0), np.full((4, 2, 3), 1 / 3))
     with pytest.raises(PartError):
         Exp4(2, 3, 0.0)
+
+
+def test_what_is_proved_is_said_of_experts_and_not_of_arms() -> None:
+    """The third arm costs nothing, and no expert names it: the best expert is met, the best arm is not."""
+    costs, advice = np.tile([1.0, 1.0, 0.0], (2_000, 1)), np.tile(np.eye(2, 3), (2_000, 1, 1))
+    exp4 = Exp4(2, 3, 0.05, compiled=False).learn(costs, advice)
+    assert all(c.holds and c.promised < exp4.loss - costs[:, 2].sum() for c in exp4.certificates)
+    for certificate in exp4.certificates:
+        assert certificate.comparator == {"set": "experts", "count": 2}
+        assert "expert" in certificate.statement and "arm" not in certificate.statement
+    assert "against every expert" in str(exp4) and "every arm" not in str(exp4)
