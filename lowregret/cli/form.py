@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from lowregret.cli.arguments import THEORY
 from lowregret.cli.losses import wants_classes
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
@@ -94,5 +95,6 @@ def open_rows(args: Namespace, form: Part, dictionary: Dictionary | None) -> Ahe
     how = args.threads, args.on_error
     more = {"whole": whole, "notices": notices, "follow": args.follow}
     stream = stream_of(args.data, form, *how, dictionary=dictionary, **more)
-    often = args.passes > 1 or args.certify == "exact" or args.holdout.percent
-    return Ahead(read_once(stream, form) if often else stream, notices)
+    looked_up = args.eta == THEORY and None in (args.rounds, args.lipschitz)
+    often = args.passes > 1 or args.certify == "exact" or args.holdout.percent or looked_up
+    return Ahead(read_once(stream, form, expand(args.data)) if often else stream, notices)

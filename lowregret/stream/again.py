@@ -1,14 +1,19 @@
-"""Streams that are read several times: at first rows are kept in a temporary cache, from which they come again."""
+"""Streams that are read several times: at first rows are kept in a temporary cache, from which they come again.
+
+Those that are not kept are read from their files again, which must be what they were.
+"""
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from lowregret.compile.part import Part
+from lowregret.errors import DataError
 from lowregret.stream.batch import Batch, Stream
 from lowregret.stream.names import Met
 
@@ -20,16 +25,55 @@ NAME = "the temporary cache"
 LEAST = 16 << 20  # bytes below which reading again takes no longer than importing what keeps rows
 
 
-def read_once(stream: Stream, form: Part) -> Stream:
+def read_once(stream: Stream, form: Part, paths: Sequence[str]) -> Stream:
     """A stream of the same rows that parses them only once, if they are many and there is what it takes to keep them.
 
-    What is a cache already stays as it is.
+    Other rows, and those of caches, come from the files at `paths` each time, which may not have changed.
     """
     from lowregret.stream.cache import CacheStream
 
+    same = Unchanged(stream, paths)
     if isinstance(stream, CacheStream) or stream.size < LEAST or find_spec("pyarrow") is None:
-        return stream
-    return Again(stream, form)
+        return same
+    return Again(same, form)
+
+
+class Unchanged:
+    """A stream that raises a `DataError` when it is read again and one of its files is not what it was before."""
+
+    def __init__(self, stream: Stream, paths: Sequence[str]) -> None:
+        self.stream = stream
+        self._before = {path: _identity(path) for path in paths}
+        self._again = False
+
+    @property
+    def size(self) -> int:
+        return self.stream.size
+
+    def batches(self) -> Iterator[Batch]:
+        """All rows in order; the files are looked at before and after, but for the first time."""
+        again, self._again = self._again, True
+        if again:
+            self._require_unchanged()
+        yield from self.stream.batches()
+        if again:
+            self._require_unchanged()
+
+    def _require_unchanged(self) -> None:
+        for path, before in self._before.items():
+            if _identity(path) != before:
+                raise DataError(
+                    f"{path} has changed since it was first read, and is to be read more than once: "
+                    "begin again once it stays as it is"
+                )
+
+
+def _identity(path: str) -> tuple[int, ...] | None:
+    """Which file lies at a path and when it was changed; None if it is no file."""
+    if not os.path.isfile(path):
+        return None
+    found = os.stat(path)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class Again:

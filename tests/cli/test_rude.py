@@ -8,11 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lowregret.store.file import kind_of
+from lowregret.stream.batch import Batch
+from lowregret.stream.text import TextStream
 from tests.cli.running import process, run, svm_lines, written
 
 Capsys = pytest.CaptureFixture[str]
@@ -171,3 +174,20 @@ def test_tables_have_no_indices_to_count_from_zero(capsys: Capsys, tmp_path: Pat
     told = run(capsys, "train", rows, "--target", "y", "--algorithm", "ogd", "--dimension", 9, "--zero-based")
     assert told.code == 2
     assert "--zero-based says how svm indices are counted" in told.err
+
+
+@pytest.mark.parametrize("words", ["--certify exact", "--passes 2", "--holdout last:20%", "--eta theory --radius 1"])
+def test_files_that_grow_between_two_readings(
+    capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    rows = written(tmp_path / "r.svm", svm_lines(30))
+    whole = TextStream.batches
+
+    def grown(stream: TextStream) -> Iterator[Batch]:
+        yield from whole(stream)
+        rows.write_text(rows.read_text() * 2)
+
+    monkeypatch.setattr(TextStream, "batches", grown)
+    told = run(capsys, "train", rows, "--algorithm", "ogd", *words.split(), "--json")
+    assert told.code == 2
+    assert f"{rows} has changed since it was first read" in told.err

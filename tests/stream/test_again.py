@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lowregret.errors import DataError
 from lowregret.stream import again
-from lowregret.stream.again import Again, read_once
+from lowregret.stream.again import Again, Unchanged, read_once
+from lowregret.stream.batch import Stream, raise_faults
 from lowregret.stream.cache import CacheStream, Recorder
 from lowregret.stream.read import format_part, stream_of
 from tests.stream.test_cache import OBJECTS, SVM, TABLE, VW, facts, made
@@ -34,7 +37,7 @@ def test_every_pass_is_the_first(name: str, lines: list[str], how: dict[str, Any
     path = made(tmp_path, name, lines)
     form = format_part(name.partition(".")[2], **how)
     plain = stream_of(str(path), form)
-    kept = read_once(plain, form)
+    kept = read_once(plain, form, [str(path)])
     assert isinstance(kept, Again)
     assert kept.size == plain.size
     wanted = [facts(batch) | {"position": batch.position} for batch in plain.batches()]
@@ -70,8 +73,36 @@ def test_what_needs_no_keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     form = format_part("svm")
     plain = stream_of(str(made(tmp_path, "a.svm", SVM)), form)
     cache = CacheStream(("a.lrc",), form)
-    assert read_once(cache, form) is cache
+
+    def stays(stream: Stream) -> bool:
+        found = read_once(stream, form, [])
+        return isinstance(found, Unchanged) and found.stream is stream
+
+    assert stays(cache)
     monkeypatch.setattr(again, "find_spec", lambda name: None)
-    assert read_once(plain, form) is plain
+    assert stays(plain)
     monkeypatch.undo()
-    assert read_once(plain, form) is plain  # so small
+    assert stays(plain)  # so small
+
+
+@pytest.mark.parametrize("change", ["longer", "shorter", "another", "touched", "gone"])
+def test_files_that_change_are_not_read_again(change: str, tmp_path: Path) -> None:
+    path, form = made(tmp_path, "a.svm", SVM), format_part("svm")
+    stream = Unchanged(stream_of(str(path), form), [str(path)])
+    wanted = [facts(batch) for batch in stream.batches()]
+    assert [facts(batch) for batch in stream.batches()] == wanted
+    rows = iter(stream.batches())
+    next(rows)
+    if change == "another":
+        copy = made(tmp_path, "b.svm", SVM)
+        os.utime(copy, ns=(0, path.stat().st_mtime_ns))
+        copy.replace(path)
+    elif change == "touched":
+        os.utime(path, (0, 0))
+    elif change == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes() * 2 if change == "longer" else path.read_bytes()[:-9])
+    for reading in (rows, stream.batches()):
+        with pytest.raises(DataError, match=r"has changed since it was first read|damaged or cut short"):
+            list(raise_faults(reading))
