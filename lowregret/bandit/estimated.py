@@ -96,7 +96,7 @@ class EstimatedDescent(Recorded):
 
 
 def _in_expectation(path: Certificate) -> Certificate:
-    """A theorem on every path, as one on expectations."""
+    """A theorem on every path, whose numbers are of this one, as one on expectations."""
     assumed = (
         Premise("E[z_t | past] is a sub-gradient of f_t at w_t (assumed: it is the caller's estimator)", True),
         Premise("comparators and costs do not depend on the estimator's coins (assumed)", True),
@@ -104,7 +104,7 @@ def _in_expectation(path: Certificate) -> Certificate:
     return replace(
         path,
         id="THM-4.1",
-        statement=f"E regret ≤ E of the regret on estimates ≤ E of {path.id}: {path.statement}",
+        statement=f"E regret ≤ E of the regret on estimates ≤ E of {path.id}, on this run: {path.statement}",
         premises=(*path.premises, *assumed),
-        measure="expected regret, by the regret on estimates",
+        measure="regret on estimates",
     )

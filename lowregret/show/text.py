@@ -138,8 +138,9 @@ def describe(certificate: Certificate, rounds: int) -> list[str]:
     elif linear is not None and certificate.linear_regret != exact:
         lines.append(f"           at most {told(linear, rounded_up)}{whom}, linearised")
     if certificate.promised < math.inf and certificate.id != LINEARISED.id:  # which is the linearised regret itself
+        whom = whom if lines else f" against {certificate.rivals()}"
         promised = f"{rounded_up(certificate.promised)}{whom if linear is None else ''}"
-        lines.append(f"           theory promised at most {promised} ({certificate.id})")
+        lines.append(f"{' ' * 11 if lines else head}theory promised at most {promised} ({certificate.id})")
     lines += [
         f"           but the premise fails: {p.name} (observed {p.observed})"
         for p in certificate.premises

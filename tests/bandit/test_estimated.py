@@ -59,3 +59,20 @@ def test_estimates_that_are_no_numbers_are_refused() -> None:
     for wrong in ([1.0], [np.nan, 0.0], "no"):
         with pytest.raises(DataError):
             descent.learn(wrong)
+
+
+def test_the_numbers_of_a_run_are_not_called_expectations() -> None:
+    """E regret is at most the mean of the regret on estimates, not what that is in one run, which may be far less."""
+    rng, paid, seen = np.random.default_rng(0), [], []
+    for _ in range(60):
+        player, cost = EstimatedDescent(MirrorDescent(Entropy(), Constant(0.3)), 2, compiled=False), 0.0
+        for _ in range(10):
+            w = player.point
+            arm = int(rng.random() < w[1])
+            player.learn(np.eye(2)[arm] * (0.5 - 0.1 * arm) / w[arm])
+            cost += w[0] * 0.1
+        paid.append(cost)
+        seen.append(player.certificate.linear_regret)
+        assert player.certificate.measure == "regret on estimates"
+        assert "expected regret" not in str(player)
+    assert min(seen) < np.mean(paid) < np.mean(seen)

@@ -309,6 +309,13 @@ def test_mistake_certificates_of_a_run() -> None:
         run.mistake_certificates(np.ones(4), X, -y)
 
 
+def test_a_promise_alone_says_of_what_it_is() -> None:
+    X, y = labelled()
+    run = train(zoo.ogd_eager(Hinge(), 0.1, 2.0), X, y, certify=False, compiled=False)
+    told = f"{rounded_up(run.certificate.promised)} against every fixed choice in the l2-ball of radius 2 (THM-14.5)"
+    assert f"\nregret     theory promised at most {told}\n" in str(run)
+
+
 def test_printing() -> None:
     X, y = labelled()
     run = train(zoo.ogd_lazy(Hinge(), 0.1, 2.0), X, y, compiled=False)
