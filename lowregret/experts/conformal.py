@@ -286,8 +286,9 @@ class ConformalIntervals(Recorded):
 
     def _facts(self) -> Iterator[str]:
         yield counted(self.rounds, "round")
-        yield f"coverage {self.coverage.realised:.4g}"
-        yield f"mean width {self.coverage.width:.4g}"
+        if self.rounds:
+            yield f"coverage {self.coverage.realised:.4g}"
+            yield f"mean width {self.coverage.width:.4g}"
 
     # ---- files -------------------------------------------------------------------------------------------------------
 

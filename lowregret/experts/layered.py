@@ -56,7 +56,7 @@ class Layered(ExpertMixture):
         prior: Any = None,
         compiled: bool = True,
     ) -> None:
-        if not math.isfinite(loss.at(0.0, 1.0)[0]):
+        if isinstance(loss, Loss) and not math.isfinite(loss.at(0.0, 1.0)[0]):
             raise PartError(
                 f"{type(loss).__name__} can be infinite for a lane that trusts one expert: use "
                 "ExpertMixture(experts, Hedge(1.0), loss, linearised=False), the Bayes mixture, which needs no tuning"

@@ -32,7 +32,7 @@ from lowregret.experts.schema_wealth import MOST_PULL, OnlineNewtonSchema, Unive
 from lowregret.experts.simplex_rule import is_integrable, nodes_a_side, shortfall, simplex_rule
 from lowregret.experts.substitute import Mean
 from lowregret.experts.wealth import WEALTH, YEAR, WealthLedger, after_costs, exponential, listed_weights, with_rounding
-from lowregret.learner.validate import is_positive, is_whole
+from lowregret.learner.validate import is_positive, is_whole, real_numbers
 from lowregret.loss import LogWealth
 from lowregret.run.round_by_round import Contents, prefixed
 from lowregret.store.file import Arrays
@@ -393,7 +393,7 @@ class Universal(StepwisePortfolio):
 
 def best_rebalanced(relatives: Any) -> Solution:
     """The rebalanced portfolio that would have grown most: weights, −ln wealth, and a gap."""
-    x = np.ascontiguousarray(relatives, np.float64)
+    x = real_numbers(relatives, "relatives")
     if x.ndim != 2 or not x.shape[1] or not np.all((x >= 0) & (x < math.inf)):
         raise DataError("price relatives are numbers from 0 on, a row for each round and a column for each asset")
     return best_mixture(x)

@@ -18,7 +18,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.signals import let_in
 from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
-from lowregret.errors import DataError
+from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import book_own, require_fitting
 from lowregret.experts.aggregator import Hedge
 from lowregret.experts.certify import certificates
@@ -47,6 +47,8 @@ class Specialists(Recorded):
     ) -> None:
         if not (isinstance(experts, (int, np.integer)) and experts >= 1):
             raise DataError(f"there must be a whole number of experts, at least 1, got {experts!r}")
+        if not isinstance(loss, Loss):
+            raise PartError(f"specialists need a loss such as Square(), got {loss!r}")
         super().__init__()
         self.aggregator, self.loss_function, self.linearised = Hedge(eta), loss, linearised
         self.compiled = compiled and compilable(loss)

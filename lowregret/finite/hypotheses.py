@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.errors import DataError
+from lowregret.errors import DataError, PartError
 from lowregret.learner.validate import is_whole
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
@@ -21,6 +21,12 @@ from lowregret.stream.table import text_of
 
 Mask = NDArray[np.uint64]
 BITS = 64  # of a word
+
+
+def require_hypotheses(given: Any) -> None:
+    """Raise `PartError` if something is no class of hypotheses."""
+    if not isinstance(given, Hypotheses):
+        raise PartError(f"expected Hypotheses(matrix) or make_hypotheses('thresholds:4'), got {given!r}")
 
 
 class Hypotheses:

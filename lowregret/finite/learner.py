@@ -14,7 +14,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.compile.turns import in_turn
-from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
+from lowregret.finite.hypotheses import Hypotheses, Mask, require_hypotheses, size_of
 from lowregret.finite.schema import VersionSchema
 from lowregret.finite.search import Littlestone
 from lowregret.run.round_by_round import Contents, Recorded
@@ -30,6 +30,7 @@ class FiniteLearner(Recorded):
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__()
+        require_hypotheses(hypotheses)
         self.hypotheses = hypotheses
         self.errors = np.zeros(len(hypotheses), np.int64)  # of each hypothesis
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.errors import DataError
-from lowregret.finite.hypotheses import Hypotheses, Mask, size_of
+from lowregret.finite.hypotheses import Hypotheses, Mask, require_hypotheses, size_of
 from lowregret.finite.memo import Memo
 from lowregret.finite.shatter import LARGEST, NO, OPEN, VERDICT, VISITED, WITNESS, WORK, YES, Stack, advance
 from lowregret.finite.subsets import Subsets, advance_subsets
@@ -26,6 +26,7 @@ class Bracket(ABC):
     """
 
     def __init__(self, hypotheses: Hypotheses) -> None:
+        require_hypotheses(hypotheses)
         if max(len(hypotheses), hypotheses.points) >= LARGEST:
             raise DataError(f"{hypotheses} is too large: at most {LARGEST - 1:,} hypotheses and points")
         self.hypotheses = hypotheses

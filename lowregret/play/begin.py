@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -31,6 +32,8 @@ def play(
     if callable(functions) and dimension is None:
         raise PartError("an adversary does not tell how many coordinates it takes: give dimension")
     if not callable(functions):
+        if not isinstance(functions, Iterable):
+            raise PartError(f"expected convex functions or vectors of costs, one a round, got {functions!r}")
         functions = iter(functions)
         if dimension is None:
             first = next(functions, None)

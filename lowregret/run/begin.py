@@ -84,6 +84,8 @@ def begin(
     With a `delay`, row s is scored by the model of the moment, and learnt after row s + delay was scored.
     """
     how: dict[str, Any] = {"comparator": comparator, "certify": certify, "compiled": compiled}
+    if not (comparator is None or isinstance(comparator, Domain)):
+        raise PartError(f"comparator must be a set such as L2Ball(1.0), got {comparator!r}")
     how["seen"] = 0 if features is None else None
     if learners is not None:
         if expand is not None:

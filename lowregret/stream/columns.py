@@ -145,7 +145,8 @@ class Tabular(Part):
     def check(self) -> None:
         check_bits(self, self.bits)
         check_interactions(self, self.interactions)
-        self.require(1 <= self.ngrams <= MOST_WORDS, f"ngrams must be from 1 to {MOST_WORDS}, got {self.ngrams}")
+        few = isinstance(self.ngrams, (int, np.integer)) and 1 <= self.ngrams <= MOST_WORDS
+        self.require(few, f"ngrams must be from 1 to {MOST_WORDS}, got {self.ngrams!r}")
         self.require(self.ngrams == 1 or bool(self.text), "ngrams are of words: name a column of text")
         self.roles()
         self.require(

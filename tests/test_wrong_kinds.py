@@ -1,0 +1,47 @@
+"""What is of another kind than is wanted, such as a name for a part, is refused with cause and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lowregret import Box, FollowTheLeader, Hinge, L2Ball, LowRegretError, Square, play, train, zoo
+from lowregret.experts import Calibrated, ConformalIntervals, Layered, Specialists, best_rebalanced
+from lowregret.finite import StandardOptimal, dimensions
+from lowregret.stream.frame import table_form
+
+
+def of(kind: Any, *given: Any, **said: Any) -> Callable[[], Any]:
+    """A call that types would not let pass."""
+    return lambda: kind(*given, **said)
+
+
+ROW: dict[str, Any] = {"features": [[1.0]], "labels": [1.0], "compiled": False}
+GIVEN: dict[str, tuple[Callable[[], Any], str]] = {
+    "a loss by its name": (of(Layered, 4, "mape"), r"a loss such as Square\(\) .*, got 'mape'"),
+    "the class of a loss": (of(Calibrated, 4, Square), r"a loss such as Square\(\)"),
+    "a loss of specialists": (of(Specialists, 4, 0.1, "mse"), r"a loss such as Square\(\), got 'mse'"),
+    "words for relatives": (of(best_rebalanced, "prices"), "relatives must be numbers"),
+    "a matrix of hypotheses": (of(StandardOptimal, [[0, 1]]), r"expected Hypotheses\(matrix\) .*, got \[\[0, 1\]\]"),
+    "a class by its name": (of(dimensions, "thresholds:4"), "expected .*, got 'thresholds:4'"),
+    "a number of functions": (of(play, FollowTheLeader(Box(-1.0, 1.0)), 5), "one a round, got 5"),
+    "a radius for a set": (of(train, zoo.ogd(Hinge()), comparator=1.0, **ROW), r"a set such as L2Ball\(1.0\), got 1.0"),
+    "the class of a set": (
+        of(train, zoo.ogd(Hinge()), comparator=L2Ball, **ROW),
+        r"a set such as L2Ball\(1.0\), got <",
+    ),
+    "a word for words in a row": (of(table_form, "a", "2", (), ()), "ngrams must be from 1 to 5, got '2'"),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_is_of_the_wrong_kind_is_refused_in_words(name: str) -> None:
+    given, why = GIVEN[name]
+    with pytest.raises(LowRegretError, match=why):
+        given()
+
+
+def test_intervals_of_no_outcome_have_no_coverage() -> None:
+    assert repr(ConformalIntervals(0.9)) == "<ConformalIntervals of 0.9 coverage: 0 rounds>"
