@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lowregret.compile.part import Part
 from lowregret.errors import DataError
 from lowregret.hindsight.gather import sound
+from lowregret.learner.validate import real_numbers
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.words import listed
 
@@ -134,15 +135,18 @@ def choices(features: Any, chosen: Any = None, *, lengths: Any = None, by: Any =
 
 
 def table_sequences(table: Any, by: str, label: str | None = None, features: Sequence[str] | None = None) -> Sequences:
-    """Sequences from the columns of a table (a data frame, or a dict of columns); without `features`, all others."""
-    names = [str(name) for name in (table.columns if hasattr(table, "columns") else table)]
+    """Sequences from the columns of a table (a frame, an Arrow table, a dict); without `features`, of all others."""
+    called = getattr(table, "column_names", getattr(table, "columns", table))
+    names = [str(name) for name in called]
     for name in (by, *([label] if label else []), *(features or [])):
         if name not in names:
             raise DataError(f"the table has no column {name!r}; it has {listed(names)}")
     used = features or [name for name in names if name not in (by, label)]
+    if not used:
+        raise DataError(f"the table has no columns of features beside {listed([by, *([label] if label else [])])}")
     try:
-        matrix = np.column_stack([np.asarray(table[name], np.float64) for name in used])
-    except ValueError as error:
+        matrix = np.column_stack([real_numbers(table[name], f"those of {name!r}") for name in used])
+    except DataError as error:
         raise DataError(f"features must be columns of numbers: {error}; name them in `features`") from None
     return sequences(matrix, None if label is None else table[label], by=table[by])
 
@@ -176,7 +180,23 @@ def as_labels(labels: Any, size: int, what: str) -> Any:
         if bad.size or not np.all(np.isfinite(vector)):
             raise DataError(f"label {vector[bad[0]] if bad.size else vector.max()} is neither an integer nor a name")
         return vector.astype(np.int64)
+    _require_known(vector, "label")
     return vector.astype(str)
+
+
+def _require_known(values: Any, what: str) -> None:
+    """Refuse None, NaN and what else stands for something that is not known."""
+    missing = [_is_missing(value) for value in values] if values.dtype == object else values != values
+    if np.any(missing):
+        raise DataError(f"row {np.argmax(missing)}: the {what} is missing: remove or repair the row")
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, or not equal to itself."""
+    try:
+        return value is None or not bool(value == value)
+    except (TypeError, ValueError):  # of pandas' NA nobody knows
+        return True
 
 
 def require_integers(labels: Any, what: str) -> None:
@@ -229,6 +249,7 @@ def _runs(marks: Any, rows: int, what: str) -> Whole:
     """Lengths of stretches of equal marks."""
     if marks.shape != (rows,):
         raise DataError(f"there are {rows} rows, but marks of shape {marks.shape}: give one mark for each")
+    _require_known(marks, "mark")
     starts = np.flatnonzero(np.concatenate([[True], marks[1:] != marks[:-1]]))
     first = marks[starts]
     names, counts = np.unique(first, return_counts=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 
@@ -30,6 +31,7 @@ def test_all_ways_give_the_same_sequences() -> None:
     assert same(wanted, sequences([(csr_matrix(X[:2]), Y[:2]), (csr_matrix(X[2:]), Y[2:])]))
     table = {"word": [7, 7, 9, 9, 9], "p": X[:, 0], "q": X[:, 1], "letter": Y}
     assert same(wanted, table_sequences(table, by="word", label="letter"))
+    assert same(wanted, table_sequences(pa.table(table), by="word", label="letter"))
     assert same(wanted, table_sequences(table, by="word", label="letter", features=["p", "q"]))
     assert table_sequences(table, by="word", features=["q"]).labels is None
     bare = sequences([X[:2], X[2:]])
@@ -75,6 +77,21 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "an item by name": (lambda: choices(X, ["a", "b"], lengths=[2, 3]), "integers counted from 0"),
     "two clicks": (lambda: choices([(X, [0, 1])]), "the number of one item"),
     "a column that is not there": (lambda: table_sequences({"a": [1]}, by="b"), "no column 'b'; it has a"),
+    "a label that is missing": (
+        lambda: sequences(X, ["u", None, "u", "u", "u"], lengths=[5]),
+        "row 1: the label is miss",
+    ),
+    "one that is no number": (
+        lambda: sequences(X, np.array(["u", np.nan] * 2 + ["u"], object), lengths=[5]),
+        "row 1: the la",
+    ),
+    "a mark that is missing": (lambda: sequences(X, Y, by=[1, 1, np.nan, 2, 2]), "row 2: the mark is missing"),
+    "a name that is missing": (lambda: sequences(X, Y, by=["a", "a", None, "b", "b"]), "row 2: the mark is missing"),
+    "a column of dates": (
+        lambda: table_sequences({"a": [1], "b": np.array(["2024-01-31"], "datetime64[s]")}, by="a"),
+        "those of 'b' must be numbers: datetime64",
+    ),
+    "no other column": (lambda: table_sequences({"a": [1]}, by="a"), "no columns of features beside a"),
     "a column of text": (lambda: table_sequences({"a": [1], "b": ["x"]}, by="a"), "columns of numbers"),
 }
 
