@@ -18,8 +18,9 @@ import numpy as np
 from lowregret.compile.part import Part
 from lowregret.convex.functions import Convex, LinearFunction
 from lowregret.domain import Domain, L2Ball, Simplex
-from lowregret.errors import PartError
+from lowregret.errors import DataError, PartError
 from lowregret.game.hard_sequences import Matrix
+from lowregret.learner.validate import is_whole, real_numbers
 from lowregret.types import Vector
 from lowregret.words import counted
 
@@ -111,8 +112,16 @@ class ObliviousGame(SizedGame):
         """One vector a round."""
 
     def table(self, rounds: int, seed: int) -> Matrix:
-        """The vectors of one game."""
-        return np.ascontiguousarray(self.costs(rounds, np.random.default_rng(seed)), np.float64)
+        """The vectors of one game, of which `costs` may give more than there are rounds."""
+        what = f"{type(self).__name__}.costs"
+        found = real_numbers(self.costs(rounds, np.random.default_rng(seed)), what)
+        if found.ndim != 2 or len(found) < rounds or found.shape[1] != self.dimension:
+            raise DataError(f"{what} must give {rounds} rounds of {self.dimension} costs, got shape {found.shape}")
+        bad = np.argwhere(~np.isfinite(found))
+        if bad.size:
+            t, j = bad[0].tolist()
+            raise DataError(f"{what}: round {t + 1}, cost {j} is {found[t, j]}: all must be finite numbers")
+        return found[:rounds]
 
     def begin(self, rounds: int, seed: int) -> Answer:
         table = self.table(rounds, seed)
@@ -232,6 +241,6 @@ def require_rounds(environment: Environment, rounds: int | None) -> int:
     most = environment.length
     if rounds is None:
         return environment.usual if most is None else most
-    if rounds < 1:
-        raise PartError(f"a game has at least one round, got {rounds}")
+    if not is_whole(rounds, 1):
+        raise PartError(f"a game has at least one round, a whole number of them, got {rounds!r}")
     return rounds if most is None else min(rounds, most)

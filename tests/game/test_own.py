@@ -137,3 +137,36 @@ def test_replay_of_real_rows(data_file: Callable[[str], Path]) -> None:
     for algorithm in ("perceptron", "ogd-lazy"):
         played = contest(e, algorithm, 500)
         assert played.holds, played.verdict
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (np.full((8, 3), math.nan), "round 1, cost 0 is nan: all must be finite"),
+        (np.diag([1.0, math.inf, 1.0]).repeat(3, axis=0), "round 4, cost 1 is inf: all must be finite"),
+        (np.ones((7, 3)), r"must give 8 rounds of 3 costs, got shape \(7, 3\)"),
+        (np.ones((8, 4)), r"must give 8 rounds of 3 costs, got shape \(8, 4\)"),
+        (None, "must give 8 rounds of 3 costs"),
+        ("ones", "must be numbers"),
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["hedge", "wm", "ftl"])
+def test_a_table_of_costs_has_a_number_for_every_expert_in_every_round(algorithm: str, table: Any, told: str) -> None:
+    """An expert without a number was taken for one that sleeps, and all of them for a game without regret."""
+
+    class Given(ExpertGame):
+        """a table"""
+
+        d: int = 3
+
+        def costs(self, rounds: int, rng: Any) -> Any:
+            return table
+
+    with pytest.raises(DataError, match=f"Given.costs:? {told}"):
+        contest(Given(), algorithm, 8)
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 1.5, "8", True])
+def test_rounds_are_a_whole_number(rounds: Any) -> None:
+    with pytest.raises(LowRegretError, match="a game has at least one round"):
+        contest("orthogonal", "ogd", rounds)
