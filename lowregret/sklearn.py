@@ -29,9 +29,10 @@ from lowregret.features import FeatureMap, Partitions
 from lowregret.hindsight.gather import sound
 from lowregret.learner.growth import grows
 from lowregret.learner.kernel_perceptron import KernelPerceptron
+from lowregret.learner.labels import require_labels
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.learner.validate import numbers
+from lowregret.learner.validate import numbers, require_numeric
 from lowregret.loss import Logistic, Margin, Softmax, Square
 from lowregret.loss.chances import tells_chances
 from lowregret.rows import narrow
@@ -131,7 +132,9 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         """Rows that fit those before, and their labels."""
+        require_labels(y)
         if not self._takes_table(X):
+            require_numeric(X, "features")
             X, y = validate_data(self, sound(X), y, reset=self._fresh(), **MATRIX, **how)
             return narrow(X), y
         y = column_or_1d(y, warn=True)
@@ -182,6 +185,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _scores(self, score: Callable[[Any], Vector], X: Any) -> Vector:
         """Score rows that come as a matrix or, part by part, as a table."""
         if not self._takes_table(X):
+            require_numeric(X, "features")
             return score(narrow(validate_data(self, sound(X), reset=False, **MATRIX)))
         return np.concatenate([score(rows) for rows in frame_rows(self._table(X), self._form)])
 

@@ -149,3 +149,26 @@ def one_label_each(labels: Any, rows: int) -> Any:
     if found.shape != (rows,):
         raise DataError(f"labels must be {rows} classes, one for each row, got shape {found.shape}")
     return found
+
+
+def require_labels(labels: Any) -> None:
+    """Refuse labels of which some are masked, or neither numbers nor names; scikit-learn looks at floats itself."""
+    require_unmasked(labels, "labels")
+    found = as_labels(labels)
+    if found.ndim == 1 and found.dtype.kind in "OM":
+        require_known(found, "label")
+
+
+def require_known(values: Any, what: str) -> None:
+    """Refuse None, NaN and what else stands for something that is not known."""
+    missing = [_is_missing(value) for value in values] if values.dtype == object else values != values
+    if np.any(missing):
+        raise DataError(f"row {np.argmax(missing)}: the {what} is missing: remove or repair the row")
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, or not equal to itself."""
+    try:
+        return value is None or not bool(value == value)
+    except (TypeError, ValueError):  # of pandas' NA nobody knows
+        return True

@@ -96,6 +96,14 @@ def require_unmasked(values: Any, what: str) -> None:
         raise DataError(f"some {what} are masked: fill them in or leave the rows out")
 
 
+def require_numeric(values: Any, what: str) -> None:
+    """Refuse masked arrays and arrays of dates and times, which scikit-learn takes for numbers."""
+    require_unmasked(values, what)
+    kind = getattr(values, "dtype", None)
+    if getattr(kind, "kind", "") in ("m", "M"):
+        raise DataError(f"{what} must be numbers, got {kind}: give dates as columns of a table")
+
+
 def numbers(values: Any, what: str, size: int) -> Vector:
     """A float64 vector of the right length."""
     vector = real_numbers(values, what)

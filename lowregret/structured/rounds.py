@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lowregret.compile.part import Part
 from lowregret.errors import DataError
 from lowregret.hindsight.gather import sound
+from lowregret.learner.labels import require_known
 from lowregret.learner.validate import real_numbers
 from lowregret.rows import Features, Rows, as_rows
 from lowregret.words import listed
@@ -180,23 +181,8 @@ def as_labels(labels: Any, size: int, what: str) -> Any:
         if bad.size or not np.all(np.isfinite(vector)):
             raise DataError(f"label {vector[bad[0]] if bad.size else vector.max()} is neither an integer nor a name")
         return vector.astype(np.int64)
-    _require_known(vector, "label")
+    require_known(vector, "label")
     return vector.astype(str)
-
-
-def _require_known(values: Any, what: str) -> None:
-    """Refuse None, NaN and what else stands for something that is not known."""
-    missing = [_is_missing(value) for value in values] if values.dtype == object else values != values
-    if np.any(missing):
-        raise DataError(f"row {np.argmax(missing)}: the {what} is missing: remove or repair the row")
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, or not equal to itself."""
-    try:
-        return value is None or not bool(value == value)
-    except (TypeError, ValueError):  # of pandas' NA nobody knows
-        return True
 
 
 def require_integers(labels: Any, what: str) -> None:
@@ -249,7 +235,7 @@ def _runs(marks: Any, rows: int, what: str) -> Whole:
     """Lengths of stretches of equal marks."""
     if marks.shape != (rows,):
         raise DataError(f"there are {rows} rows, but marks of shape {marks.shape}: give one mark for each")
-    _require_known(marks, "mark")
+    require_known(marks, "mark")
     starts = np.flatnonzero(np.concatenate([[True], marks[1:] != marks[:-1]]))
     first = marks[starts]
     names, counts = np.unique(first, return_counts=True)

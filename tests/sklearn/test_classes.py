@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.multiclass import OneVsRestClassifier
 
@@ -93,3 +94,23 @@ def test_learners_that_do_not_fit(two: Problem, numbers: Problem, learner: Any) 
         OnlineClassifier(learner).fit(*two)
     with pytest.raises(PartError, match="needs a learner with a loss of numbers"):
         OnlineRegressor(ADAGRAD).fit(*numbers)
+
+
+@pytest.mark.parametrize("kind", [OnlineClassifier, OnlineRegressor])
+def test_what_is_missing_masked_or_a_date_is_refused_in_words(kind: Any) -> None:
+    """scikit-learn takes what is behind a mask and the seconds of dates for numbers."""
+    X, y = np.arange(8.0).reshape(4, 2), [1.0, 2.0, 1.0, 2.0]
+    dates = X.astype("datetime64[s]")
+    missing: list[Any] = [["a", None, "b", "a"], pd.array(["a", pd.NA, "b", "a"], dtype="string"), dates[:, 0].copy()]
+    missing[2][1] = "NaT"
+    for labels in missing:
+        with pytest.raises(DataError, match="row 1: the label is missing"):
+            kind().fit(X, labels)
+    with pytest.raises(DataError, match="some labels are masked"):
+        kind().fit(X, np.ma.masked_equal(y, 2.0))
+    with pytest.raises(DataError, match="some features are masked"):
+        kind().fit(np.ma.array(X, mask=X > 3), y)
+    with pytest.raises(DataError, match="features must be numbers, got datetime64"):
+        kind().fit(dates, y)
+    with pytest.raises(DataError, match="some features are masked"):
+        kind().fit(X, y).predict(np.ma.array(X, mask=X > 3))
