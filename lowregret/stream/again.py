@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from lowregret.compile.part import Part
 from lowregret.errors import DataError
@@ -93,15 +93,14 @@ class Again:
 
     def _recorded(self) -> Iterator[Batch]:
         from lowregret.stream.cache import Recorder
-        from lowregret.stream.cache_file import mapped
 
-        file = tempfile.TemporaryFile(prefix="lowregret-")  # noqa: SIM115 it is open as long as rows are wanted
-        recorder: Recorder | None = Recorder(file, self.form)
+        file = _without_name()
+        recorder = None if file is None else Recorder(file, self.form)
         for batch in self.stream.batches():
             recorder = None if batch.fault else _kept(recorder, batch)
             yield batch
-        if recorder is not None and _finished(recorder):
-            self._file = mapped(file, NAME)
+        if file is not None and recorder is not None:
+            self._file = _finished(recorder, file)
 
     def _replayed(self, file: CacheFile) -> Iterator[Batch]:
         from lowregret.stream.cache import in_background, replayed
@@ -110,6 +109,14 @@ class Again:
         with closing(in_background(file.records())) as records:
             for record in records:
                 yield replayed(record, NAME, classes, met)
+
+
+def _without_name() -> IO[bytes] | None:
+    """A new file without a name in the folder of temporary files; None if no folder takes one, as on a full disk."""
+    try:
+        return tempfile.TemporaryFile(prefix="lowregret-")
+    except OSError:
+        return None
 
 
 def _kept(recorder: Recorder | None, batch: Batch) -> Recorder | None:
@@ -122,9 +129,12 @@ def _kept(recorder: Recorder | None, batch: Batch) -> Recorder | None:
     return recorder
 
 
-def _finished(recorder: Recorder) -> bool:
+def _finished(recorder: Recorder, file: IO[bytes]) -> CacheFile | None:
+    """The cache that was recorded; None if there is no room for its end, or for all of it in memory."""
+    from lowregret.stream.cache_file import mapped
+
     try:
         recorder.finish()
-    except OSError:
-        return False
-    return True
+        return mapped(file, NAME)
+    except (OSError, DataError):
+        return None

@@ -55,12 +55,16 @@ def test_a_fault_is_met_each_time(tmp_path: Path) -> None:
     assert faults[0] == faults[1] is not None
 
 
-@pytest.mark.parametrize("where", ["see", "finish"])
+@pytest.mark.parametrize(
+    "where",
+    ["tempfile.TemporaryFile", f"{Recorder.__module__}.Recorder.see", f"{Recorder.__module__}.Recorder.finish",
+     "lowregret.stream.cache_file.CacheFile"],
+)  # fmt: skip
 def test_without_room_rows_are_parsed_again(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Recorder, where, full)
+    monkeypatch.setattr(where, full)
     form = format_part("svm")
     plain = stream_of(str(made(tmp_path, "a.svm", SVM)), form)
     kept = Again(plain, form)
