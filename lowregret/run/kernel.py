@@ -155,7 +155,9 @@ class KernelRun(Saved):
             return found
         rows = self.support.rows[: self.support.size]
         picked = rows[np.unique(np.linspace(0, len(rows) - 1, TRIED).astype(int))] if len(rows) else rows
-        gram = np.array([[self.learner.kernel.value(a, b) for b in picked] for a in picked]).reshape(len(picked), -1)
+        gram = np.array([[float(self.learner.kernel.value(a, b)) for b in picked] for a in picked]).reshape(
+            len(picked), -1
+        )
         values = np.linalg.eigvalsh((gram + gram.T) / 2) if gram.size else np.zeros(1)
         uneven = float(np.max(np.abs(gram - gram.T), initial=0.0))
         size = TOLERANCE * float(np.max(np.abs(gram), initial=0.0)) * max(len(picked), 1)

@@ -461,3 +461,19 @@ def test_printing() -> None:
     text = str(train(KernelPerceptron(Gaussian()), [[1.0], [1.0]], [1, 1]))
     assert "2 rounds, 1 feature, 1 support row\n" in text
     assert "50.00% of the rows predicted wrongly" in text
+
+
+class Same(Kernel):
+    """Whether both are of the same kind, the first feature: 1 or 0"""
+
+    def value(self, a: Vector, b: Vector) -> float:
+        return bool(a[0] == b[0])
+
+
+def test_a_kernel_that_says_yes_or_no_is_certified() -> None:
+    X = np.arange(12.0)[:, None] % 3
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    run = train(KernelPerceptron(Same()), X, y, compiled=False)
+    assert run.mistakes == 3
+    assert all(c.holds for c in (*run.certificates, *run.mistake_certificates(y * (np.arange(12) < 3), X, y)))
+    assert "regret" in str(run)
