@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from lowregret import Box, FollowTheLeader, Hinge, L2Ball, LowRegretError, Square, play, train, zoo
+from lowregret.bandit import Bandit, bandit_log
 from lowregret.experts import Calibrated, ConformalIntervals, Layered, Specialists, best_rebalanced
 from lowregret.finite import StandardOptimal, dimensions
 from lowregret.stream.frame import table_form
@@ -18,6 +22,7 @@ def of(kind: Any, *given: Any, **said: Any) -> Callable[[], Any]:
     return lambda: kind(*given, **said)
 
 
+MASKED: Any = np.ma.masked_equal([[0.0, 1.0]], 1.0)
 ROW: dict[str, Any] = {"features": [[1.0]], "labels": [1.0], "compiled": False}
 GIVEN: dict[str, tuple[Callable[[], Any], str]] = {
     "a loss by its name": (of(Layered, 4, "mape"), r"a loss such as Square\(\) .*, got 'mape'"),
@@ -27,6 +32,16 @@ GIVEN: dict[str, tuple[Callable[[], Any], str]] = {
     "a matrix of hypotheses": (of(StandardOptimal, [[0, 1]]), r"expected Hypotheses\(matrix\) .*, got \[\[0, 1\]\]"),
     "a class by its name": (of(dimensions, "thresholds:4"), "expected .*, got 'thresholds:4'"),
     "a number of functions": (of(play, FollowTheLeader(Box(-1.0, 1.0)), 5), "one a round, got 5"),
+    "numbers for names": (of(Layered, [1, 2]), "names of experts are texts, got 1: give '1'"),
+    "an action of None": (of(bandit_log, ["a", None, "b"], reward=[0.0, 1.0, 0.0]), "row 1: there is no action"),
+    "a null of Arrow": (of(bandit_log, pa.array(["a", None]), reward=[0.0, 1.0]), "row 1: there is no action"),
+    "an action that is NaN": (of(bandit_log, [1.0, math.nan], reward=[0.0, 1.0]), "row 1: there is no action"),
+    "a masked action": (of(bandit_log, MASKED[0], reward=[0.0, 1.0]), "some actions are masked"),
+    "costs that are masked": (of(Bandit(2).learn, MASKED), "some costs are masked"),
+    "costs that are dates": (
+        of(Bandit(2).learn, MASKED.data.astype("datetime64[s]")),
+        "costs must be numbers: datetime64",
+    ),
     "a radius for a set": (of(train, zoo.ogd(Hinge()), comparator=1.0, **ROW), r"a set such as L2Ball\(1.0\), got 1.0"),
     "the class of a set": (
         of(train, zoo.ogd(Hinge()), comparator=L2Ball, **ROW),

@@ -30,10 +30,7 @@ class CostTable(Costs):
     costs: Any
 
     def check(self) -> None:
-        try:
-            table = np.ascontiguousarray(self.costs, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"costs must be a table of numbers: {error}") from None
+        table = real_numbers(self.costs, "costs")
         if table.ndim != 2 or table.size == 0:
             raise DataError(f"costs must be a table of rounds × arms, got shape {table.shape}")
         object.__setattr__(self, "costs", table)

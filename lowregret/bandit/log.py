@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from lowregret.errors import DataError
+from lowregret.learner.labels import is_missing
+from lowregret.learner.validate import require_unmasked
 from lowregret.stream.table import read_table
 from lowregret.types import Vector
 
@@ -86,7 +88,9 @@ def bandit_log(
     if (reward is None) == (cost is None):
         raise DataError("a log has either rewards or costs: give one of them")
     measure, told = (REWARD, reward) if cost is None else (COST, cost)
-    labels = [str(a).strip() for a in actions]
+    require_unmasked(actions, "actions")
+    given = actions.to_pylist() if hasattr(actions, "to_pylist") else actions  # Arrow's
+    labels = ["" if is_missing(a) else str(a).strip() for a in given]
     if not labels:
         raise DataError("the log has no rows")
     if "" in labels:

@@ -26,6 +26,9 @@ def given_names(experts: Any) -> list[str]:
         raise DataError(f"experts must be a whole number, or their names; got {experts!r}")
     if not (names := list(experts)):
         raise DataError("there are no experts")
+    other = [name for name in names if not isinstance(name, str)]
+    if other:
+        raise DataError(f"names of experts are texts, got {other[0]!r}: give '{other[0]}', or only how many there are")
     if len(set(names)) < len(names):
         raise DataError(f"two experts are called {max(names, key=names.count)!r}: give each a name of its own")
     return names

@@ -161,12 +161,12 @@ def require_labels(labels: Any) -> None:
 
 def require_known(values: Any, what: str) -> None:
     """Refuse None, NaN and what else stands for something that is not known."""
-    missing = [_is_missing(value) for value in values] if values.dtype == object else values != values
+    missing = [is_missing(value) for value in values] if values.dtype == object else values != values
     if np.any(missing):
         raise DataError(f"row {np.argmax(missing)}: the {what} is missing: remove or repair the row")
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, or not equal to itself."""
     try:
         return value is None or not bool(value == value)
