@@ -25,7 +25,7 @@ def sample(domain: Domain, d: int, way: Vector | None = None) -> tuple[list[Vect
     ways += [] if way is None or not 0 < norm(way) < math.inf else [way]
     far = [*FAR, *(size * reach for size in FAR if 0 < size * reach < math.inf)]
     vectors = [way * (size / (norm(way) or 1.0)) for way in ways for size in far]
-    return vectors, [domain.projection(v) for v in vectors]
+    return vectors, [domain.projection(v.copy()) for v in vectors]
 
 
 def counterexample(domain: Domain, d: int, way: Vector | None = None) -> str | None:
@@ -46,6 +46,11 @@ def outlier(domain: Domain, other: Domain, d: int) -> str | None:
 
 def _faults(domain: Domain, d: int, way: Vector | None) -> Iterator[str]:
     vectors, points = sample(domain, d, way)
+    for v in vectors:
+        given = v.copy()
+        domain.projection(given)
+        if not np.array_equal(given, v):
+            yield f"projecting changes the vector {_shown(v)} that was given: it must make a new one"
     longest = max(points, key=norm)
     for v, w in zip(vectors, points, strict=True):
         if not at_most(norm(domain.projection(w) - w), 0.0, norm(longest)):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lowregret import Constant, Euclidean, MirrorDescent, play
 from lowregret.domain import (
     Box,
     CvxSet,
@@ -25,6 +26,7 @@ from lowregret.domain import (
     Simplex,
     Spectrahedron,
 )
+from lowregret.domain.base import Separable
 from lowregret.errors import PartError
 from lowregret.types import Vector
 from tests.strategies import SIZES, points, vectors
@@ -265,3 +267,33 @@ def test_sets_keep_private_copies() -> None:
 )
 def test_descriptions(domain: Domain, expected: dict[str, Any]) -> None:
     assert domain.describe() == expected
+
+
+class Overwriting(Separable):
+    """[−1, 1]^d, projected on in place, which changes vectors that others go on with"""
+
+    name: ClassVar[str] = "cube"
+
+    def clip(self, j: Any, v: float) -> float:
+        return min(max(v, -1.0), 1.0)
+
+    def projection(self, v: Vector) -> Vector:
+        return np.clip(v, -1.0, 1.0, out=v)
+
+    def support(self, theta: Vector) -> float:
+        return float(np.sum(np.abs(theta)))
+
+    def reach(self, q: float, d: int) -> float:
+        return float(d ** (1 / q))
+
+    def diameter(self, d: int) -> float:
+        return 2 * math.sqrt(d)
+
+
+def test_a_set_that_overwrites_what_it_is_given_is_told() -> None:
+    """LEM-2.20 would promise less than the regret: it goes on with the vector that was projected."""
+    costs = np.random.default_rng(0).normal(size=(60, 3))
+    game = play(MirrorDescent(Euclidean(Overwriting()), Constant(0.3)), costs, compiled=False)
+    told = [str(p.observed) for c in game.certificates for p in c.premises if not p.holds]
+    assert len(told) == len(game.certificates)
+    assert all("projecting changes the vector" in fault for fault in told)
