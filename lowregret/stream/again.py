@@ -120,11 +120,11 @@ def _without_name() -> IO[bytes] | None:
 
 
 def _kept(recorder: Recorder | None, batch: Batch) -> Recorder | None:
-    """The recorder after it has kept a batch; None if it could not, for want of room."""
+    """The recorder after it has kept a batch; None if it could not, for want of room or of a pyarrow that loads."""
     if recorder is not None:
         try:
             recorder.see(batch)
-        except OSError:
+        except (OSError, DataError):
             return None
     return recorder
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,16 @@ def test_without_room_rows_are_parsed_again(where: str, tmp_path: Path, monkeypa
     wanted = [facts(batch) for batch in plain.batches()]
     for _ in range(2):
         assert [facts(batch) for batch in kept.batches()] == wanted
+
+
+def test_without_a_pyarrow_that_loads_rows_are_parsed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = format_part("svm")
+    path = made(tmp_path, "a.svm", SVM)
+    kept = read_once(stream_of(str(path), form), form, [str(path)])
+    assert isinstance(kept, Again)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # it is there, and importing it fails
+    first, second = ([facts(batch) for batch in kept.batches()] for _ in range(2))
+    assert first == second != []
 
 
 def test_what_needs_no_keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
