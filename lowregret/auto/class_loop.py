@@ -12,7 +12,7 @@ from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS
 from lowregret.auto.mixture import fade_trust
 from lowregret.auto.stack import STACKS
 from lowregret.auto.view import look
-from lowregret.compile.kernel import kernel
+from lowregret.compile.kernel import compact, kernel
 from lowregret.compile.simd import LANES
 from lowregret.learner.late import DRIFT, Waiting, rate_at
 from lowregret.learner.multiclass import Room
@@ -161,6 +161,7 @@ def trade_past(mind: ClassMind, work: ClassWorkspace, room: Room, then: Any, slo
 
 
 @kernel
+@compact
 def learn_classes(
     learner: AutoMulticlass,
     s: State,

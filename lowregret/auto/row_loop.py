@@ -10,7 +10,7 @@ import numpy as np
 from lowregret.auto.learner import HEAVY, LAST, ORIGIN, RECENT, UNIT, WIDE, Auto, Mind, Workspace
 from lowregret.auto.stack import STACKS
 from lowregret.auto.view import look
-from lowregret.compile.kernel import kernel
+from lowregret.compile.kernel import compact, kernel
 from lowregret.compile.simd import LANES
 from lowregret.learner.late import DRIFT, Waiting, rate_at
 from lowregret.rows import Rows
@@ -87,6 +87,7 @@ def move_waiting(then: Any, moved: float) -> None:
 
 
 @kernel
+@compact
 def learn_rows(
     learner: Auto,
     s: State,

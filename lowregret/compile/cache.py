@@ -89,7 +89,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
     def _key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
         function = self._function
         identity = function.__module__, function.__qualname__, digest(function)
-        return identity, signature, codegen.magic_tuple(), config.OPT, config.BOUNDSCHECK
+        return identity, signature, codegen.magic_tuple(), config.OPT, config.BOUNDSCHECK, hasattr(function, "compact")
 
     def _path(self, key: tuple[Any, ...]) -> Path:
         return self._folder / f"{self._prefix}{hashlib.sha256(repr(key).encode()).hexdigest()[:24]}.nbc"

@@ -61,13 +61,23 @@ def apart(function: Function) -> Function:
     return function
 
 
+def compact(function: Function) -> Function:
+    """Mark a loop of which LLVM makes no copies for what its branches decide once and for all, such as sound indices.
+
+    Those make small loops faster. One as large as `auto`'s takes twice as long to compile for them, and gains nothing.
+    """
+    function.compact = True  # type: ignore[attr-defined]
+    return function
+
+
 wait_with_forks()
 package_stamp()  # of the sources as they are imported: by the time that a loop is compiled they may be others
 
 
 class _Kernel(CPUDispatcher):  # type: ignore[misc]
     def __init__(self, function: FunctionType) -> None:
-        super().__init__(function, targetoptions=dict(_FLAGS), pipeline_class=_KernelCompiler)
+        compiler = _CompactCompiler if hasattr(function, "compact") else _KernelCompiler
+        super().__init__(function, targetoptions=dict(_FLAGS), pipeline_class=compiler)
         self._cache = KernelCache(function)
 
     def _compile_for_args(self, *args: Any, **kwargs: Any) -> Any:
@@ -132,6 +142,8 @@ _WRAPPER = "_ZN7cpython"  # so begin the names of functions that turn Python's a
 class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM code linked with all it calls, directly or not, then optimised and made machine code."""
 
+    level = 3  # at most, of LLVM's
+
     def _optimize_functions(self, module: Any) -> None:
         """Do nothing: all is optimised at once, when it is linked."""
 
@@ -147,13 +159,17 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
             elif function.name.startswith(_WRAPPER) and not function.is_declaration:
                 for attribute in ("noinline", "optnone"):
                     function.add_function_attribute(attribute)
-        passes, builder = self._codegen._module_pass_manager()
+        passes, builder = self._codegen._module_pass_manager(opt=min(self.level, config.OPT))
         passes.run(self._final_module, builder)
 
     def serialize_using_object_code(self) -> Any:
         """Machine code alone: Numba adds the LLVM code for callers to inline, of which most of a file would be."""
         self._ensure_finalized()
         return self.name, "object", (self._get_compiled_object(), llvm.parse_assembly("").as_bitcode())
+
+
+class _CompactLibrary(_KernelLibrary):
+    level = 2  # which makes no copies of loops
 
 
 def _callees_first(library: Any, order: dict[Any, None]) -> dict[Any, None]:
@@ -169,7 +185,7 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
     library: type[JITCodeLibrary] = _KernelLibrary
 
     def __init__(self, typing: Any, target: Any, *args: Any) -> None:
-        if self.library is _KernelLibrary:
+        if self.library is not _InlineLibrary:
             import_arrays()
             target.refresh()
         super().__init__(*contexts(typing, target), *args)
@@ -189,6 +205,10 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
         for environment in result._find_referenced_environments():  # of inlined functions: `print` needs them
             result.library.codegen.set_env(environment.env_name, environment)
         return result
+
+
+class _CompactCompiler(_KernelCompiler):
+    library = _CompactLibrary
 
 
 class _InlineCompiler(_KernelCompiler):

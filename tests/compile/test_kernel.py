@@ -8,6 +8,7 @@ import pickle
 import sys
 import traceback
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numba import cloudpickle, njit
 from numba.core.caching import NullCache
 
 from lowregret.compile.digest import digest
-from lowregret.compile.kernel import _inlined, kernel
+from lowregret.compile.kernel import _inlined, compact, kernel
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
 from lowregret.loss import Loss
@@ -307,3 +308,25 @@ def test_too_few_arguments_are_said_so() -> None:
 def test_a_loop_given_nonsense_is_named() -> None:
     with pytest.raises(PartError, match=r"^at does not compile: Unknown attribute 'at' of type float64 \(.*loss\.at"):
         at(1.0, 1.0)
+
+
+def test_a_compact_loop_is_the_same_loop_with_less_code() -> None:
+    def weighed(rows: Any, sizes: Any, squares: bool) -> float:
+        total = 0.0
+        for j in range(rows.size):
+            if squares:
+                total = total * 0.5 + rows[j] * rows[j]
+            sizes[j] = total
+        return float(total)
+
+    usual, small = kernel(weighed), kernel(compact(copied(weighed)))
+    given = np.random.default_rng(0).normal(size=60), np.empty(60), True
+    assert usual(*given) == small(*given) == weighed(*given)
+    codes = [len(next(iter(made.inspect_asm().values()))) for made in (usual, small)]
+    assert codes[1] < codes[0]
+
+
+def copied(function: FunctionType) -> FunctionType:
+    made = FunctionType(function.__code__, function.__globals__, function.__name__, None, function.__closure__)
+    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+    return made

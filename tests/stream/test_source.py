@@ -24,7 +24,7 @@ from lowregret.stream.batch import raise_faults
 from lowregret.stream.formats.svm import SvmText
 from lowregret.stream.source import Source, expand
 from lowregret.stream.text import text_stream
-from tests.stream.reading import Row, collect
+from tests.stream.reading import collect
 
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
@@ -158,12 +158,12 @@ def test_all_whole_rows_come_before_the_error_of_a_file_cut_short(
     whole = packed(kind, 70_000)
     path = tmp_path / "data.svm.gz"
     path.write_bytes(whole[: len(whole) - left_off])
-    seen: list[Row] = []
+    seen: list[float] = []
     with pytest.raises(DataError, match=r"data\.svm\.gz is damaged or cut short: it ends before its"):
-        collect(text_stream(path, SvmText(), 2), lambda result: seen.__setitem__(slice(None), result.rows))
+        seen.extend(label for batch in text_stream(path, SvmText(), 2).batches() for label in batch.labels.tolist())
     wanted = decodable(kind, whole[: len(whole) - left_off]).count(b"\n")
     assert wanted > 10_000
-    assert [row.label for row in seen] == list(range(wanted))
+    assert seen == list(range(wanted))
 
 
 @kinds
