@@ -319,14 +319,15 @@ def test_a_compact_loop_is_the_same_loop_with_less_code() -> None:
             sizes[j] = total
         return float(total)
 
-    usual, small = kernel(weighed), kernel(compact(copied(weighed)))
+    usual: Any = kernel(weighed)
+    small = kernel(compact(copied(weighed)))
     given = np.random.default_rng(0).normal(size=60), np.empty(60), True
     assert usual(*given) == small(*given) == weighed(*given)
     codes = [len(next(iter(made.inspect_asm().values()))) for made in (usual, small)]
     assert codes[1] < codes[0]
 
 
-def copied(function: FunctionType) -> FunctionType:
+def copied(function: Any) -> Any:
     made = FunctionType(function.__code__, function.__globals__, function.__name__, None, function.__closure__)
     made.__qualname__, made.__module__ = function.__qualname__, function.__module__
     return made
