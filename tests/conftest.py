@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The first call of a compiled loop takes seconds, which says nothing about the example it ran on.
-settings.register_profile("lowregret", deadline=None)
+# The first call of a compiled loop takes seconds, which says nothing about the example it ran on. Examples differ from
+# run to run, so that half as many as usual are soon as many.
+settings.register_profile("lowregret", deadline=None, max_examples=50)
 settings.load_profile("lowregret")
 
 # Read when NumPy is imported, which is later, and by processes that tests start. With as many workers as cores, threads
