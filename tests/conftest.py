@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The first call of a compiled loop takes seconds, which says nothing about the example it ran on. Examples differ from
-# run to run, so that half as many as usual are soon as many.
+# The first call of a compiled loop takes seconds, which says nothing about the example it ran on. There are some two
+# hundred properties: half as many examples of each as usual.
 settings.register_profile("lowregret", deadline=None, max_examples=50)
 settings.load_profile("lowregret")
 
