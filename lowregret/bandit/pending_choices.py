@@ -34,13 +34,14 @@ class PendingChoices(Generic[Choice]):
             raise PartError(f"costs must lie between low < high, a finite number apart, got {low} and {high}")
         self.low, self.high, self.issued, self.latest = float(low), float(high), 0, -1
         self.first = self.next = 0  # number that this run gave, and that it gives next
-        self.before = -1  # the latest number that was given before a file was written
         self.pending: dict[int, Choice] = {}
+        self.places: dict[int, int] = {}  # how many choices were made before each of them
 
     def issue(self, choice: Choice) -> int:
         """Remember a choice under a new number."""
+        place = self.issued
         self.skip(1)
-        self.pending[self.latest] = choice
+        self.pending[self.latest], self.places[self.latest] = choice, place
         return self.latest
 
     def skip(self, count: int) -> None:
@@ -69,6 +70,7 @@ class PendingChoices(Generic[Choice]):
     def settle(self, number: Any) -> tuple[Choice, bool]:
         """Forget a choice whose cost has come; returns it, and whether a later choice was made meanwhile."""
         if isinstance(number, Integral) and number in self.pending:
+            del self.places[int(number)]
             return self.pending.pop(int(number)), number != self.latest
         if isinstance(number, Integral) and self.first <= int(number) < self.next:
             raise DataError(f"the cost of choice {number} is known already: each choice has one cost")
@@ -82,11 +84,7 @@ class PendingChoices(Generic[Choice]):
     @property
     def in_order(self) -> bool:
         """Whether no choice that waits was made before one whose cost has come, so that nobody picks which come."""
-        own = [number for number in self.pending if self.first <= number < self.next]
-        old = sorted(self.pending.keys() - set(own))
-        if old and (old[-1] - old[0] + 1 != len(old) or old[-1] != self.before):
-            return False
-        return sorted(own) == list(range(self.first if old else self.next - len(own), self.next))
+        return min(self.places.values(), default=self.issued) == self.issued - len(self.places)
 
     @property
     def overtaken(self) -> int:
@@ -98,6 +96,7 @@ class PendingChoices(Generic[Choice]):
         choices: list[Any] = list(self.pending.values())
         waiting = {
             "pending.number": np.array(list(self.pending), np.int64),
+            "pending.place": np.array(list(self.places.values()), np.int64),
             "pending.arm": np.array([choice[0] for choice in choices], np.int64),
             "pending.probability": np.array([choice[1] for choice in choices], float),
             "pending.baseline": np.array([choice[2] for choice in choices], float),
@@ -113,6 +112,6 @@ def read_pending_choices(found: Contents, *more: list[Any]) -> PendingChoices[An
     low, high, issued, latest = found.tell("low", "high", "issued", "latest")
     made: PendingChoices[Any] = PendingChoices(low, high)
     made.issued, made.latest, made.pending = issued, latest, pending
+    made.places = dict(zip(numbers, found.arrays["pending.place"].tolist(), strict=True))
     made.first = made.next = elsewhere()
-    made.before = latest
     return made

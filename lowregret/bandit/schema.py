@@ -77,6 +77,7 @@ class ChooserSchema(RecordedSchema):
             "counts": wholes(BANDIT_COUNTS),
             "chance": CHANCE,
             "pending.number": wholes("pending", high=NUMBERS),
+            "pending.place": wholes("pending", high=NUMBERS),
             "pending.arm": wholes("pending", high=told["arms"] - 1),
             "pending.probability": floats("pending", low=UNKNOWN, high=1.0),
             "pending.baseline": floats("pending", low=0, high=1),
@@ -87,6 +88,8 @@ class ChooserSchema(RecordedSchema):
         yield 0 < told["high"] - told["low"] < math.inf, "low < high, a finite number apart"
         yield counts[LATE] <= counts[COSTS] <= counts[CHOICES], "counts: costs of choices that were made"
         yield np.unique(numbers).size == numbers.size <= told["issued"], "pending choices of different numbers"
+        places = np.append(arrays["pending.place"], told["issued"])
+        yield np.all(np.diff(places) > 0), "places of pending choices in the order in which they were made"
         yield np.all((chances > 0) | (chances == UNKNOWN)), "pending probabilities above 0"
         yield numbers.size <= counts[CHOICES] - counts[COSTS], "pending choices without a cost"
         yield counts[LOGGED] <= counts[COSTS] and counts[CLAMPED] <= counts[CHOICES], "counts of what was counted"

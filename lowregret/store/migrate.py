@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 9  # raised when readers of the one could not make sense of the other
+FORMAT = 10  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -232,7 +232,22 @@ def _with_gains(description: dict[str, Any], arrays: dict[str, Any]) -> None:
         arrays["gained"] = np.array(own, float) - losses
 
 
-STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6, 7: from_7, 8: from_8}  # from format n to n + 1, n ≥ OLDEST
+def from_9(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 10: bandits know how many choices were made before each that waits.
+
+    The numbers of those since the latest load tell it; of others it is known that those before them in the file were.
+    """
+    numbers, issued, latest = arrays.get("pending.number"), description.get("issued"), description.get("latest")
+    if kind in ("bandit", "exp4") and numbers is not None and numbers.ndim == 1 and numbers.dtype.kind == "i":
+        places = np.arange(numbers.size)
+        if isinstance(issued, int) and isinstance(latest, int) and 0 <= issued < 2**53 > latest >= -1:
+            since = (numbers <= latest) & (numbers > latest - issued)  # else the schema will say what is wrong
+            places[since] = issued - 1 - (latest - numbers[since])
+        arrays["pending.place"] = places
+    return description, arrays
+
+
+STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6, 7: from_7, 8: from_8, 9: from_9}  # from format n to n + 1
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:

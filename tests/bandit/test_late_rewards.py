@@ -12,6 +12,7 @@ import pytest
 from lowregret import DataError, PartError, load
 from lowregret.bandit import Bandit, Exp3, Exp3IX, Exp4, TsallisInf, bandit_log, replay
 from lowregret.cli import main
+from lowregret.store.migrate import from_9
 
 T, K = 400, 3
 RNG = np.random.default_rng(6)
@@ -109,6 +110,30 @@ def test_order_is_known_across_files(tmp_path: Path) -> None:
         assert again.choices.in_order == expected
         again.reward(fresh, 1.0)
         assert not again.choices.in_order
+
+
+def test_order_is_known_though_choices_wait_from_several_loads(tmp_path: Path) -> None:
+    bandit, waiting = Bandit(2, Exp3IX(0.1, 0.05), compiled=False), list[int]()
+    for _ in range(5):
+        waiting.append(bandit.choose()[0])
+        if len(waiting) > 3:
+            bandit.reward(waiting.pop(0), 1.0)
+        bandit = load(bandit.save(tmp_path / "b.lr"))
+        assert bandit.choices.in_order
+    bandit.reward(waiting[1], 1.0)
+    assert not load(bandit.save(tmp_path / "b.lr")).choices.in_order
+    bandit.reward(waiting[0], 1.0)
+    assert load(bandit.save(tmp_path / "b.lr")).choices.in_order
+
+
+def test_order_of_files_from_before_is_what_their_numbers_tell() -> None:
+    for issued, latest, numbers, places in (
+        (5, 4, [2, 4], [2, 4]),  # of a run that was never loaded
+        (5, 10**12 + 1, [1, 2, 10**12, 10**12 + 1], [0, 1, 3, 4]),  # of two loads: what came between is not known
+        (2, -5, [1, 2], [0, 1]),
+    ):
+        _, arrays = from_9("bandit", {"issued": issued, "latest": latest}, {"pending.number": np.array(numbers)})
+        assert arrays["pending.place"].tolist() == places
 
 
 def test_a_replay_hears_late() -> None:
