@@ -56,7 +56,7 @@ def kernel(function: Function) -> Function:
 
 
 def apart(function: Function) -> Function:
-    """Mark a function for what is seldom: compiled, its code is there once in a loop, not wherever it is called."""
+    """Mark a function that is seldom called, or takes far longer than a call: its code is there once in a loop."""
     function.apart = True  # type: ignore[attr-defined]
     return function
 

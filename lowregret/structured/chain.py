@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.compile.kernel import apart
 from lowregret.structured.rounds import Rounds
 from lowregret.structured.scratch import Scratch, ScratchSize, add, add_row, block_scores, row_length
 from lowregret.structured.space import Space, require_labels, wrong_places
@@ -96,6 +97,7 @@ class Chain(Space):
             found = scratch.integers[i * k + found]
             out[at + i + 1] = found
 
+    @apart
     def suffixes(self, data: Rounds, begin: int, n: int, margin: float, scratch: Scratch) -> None:
         """Write the best score from each place and label on, itself included, and the label that comes next."""
         k = np.uint64(self.classes)
@@ -123,6 +125,7 @@ class Chain(Space):
     def cost(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> float:
         return float(wrong_places(data, t, made, at))
 
+    @apart
     def difference(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> None:
         """Only where the two differ, so that what is common cancels without rounding."""
         begin, n = data.begin(t), data.end(t) - data.begin(t)

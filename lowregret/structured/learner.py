@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.compile.kernel import kernel
+from lowregret.compile.kernel import apart, kernel
 from lowregret.compile.numerics import margin_gap
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Cost
@@ -166,6 +166,7 @@ class Ranking(Task):
 # ---- compiled loops --------------------------------------------------------------------------------------------------
 
 
+@apart
 def descend(linear: Linear, s: State, row: Sparse, constant: float, wrong: bool, length: float) -> bool:
     """Learn the collected sub-gradient of a loss constant + ⟨w, g⟩; False means that nothing was learnt.
 

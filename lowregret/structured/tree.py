@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowregret.compile.kernel import apart
 from lowregret.structured.rounds import Rounds
 from lowregret.structured.scratch import Scratch, ScratchSize, add_row, block_scores, row_length
 from lowregret.structured.space import Space
@@ -131,6 +132,7 @@ class LabelTree(Space):
             n = self.parents[n]
         return float(up + (scratch.integers[self.parents.size + n] if n >= 0 else root))
 
+    @apart
     def best(self, data: Rounds, t: int, margin: float, scratch: Scratch, out: Cells, at: int) -> None:
         mine = self.node(data.labels[t], scratch) if margin != 0.0 else -1
         root = self.mark(mine, scratch) if margin != 0.0 else 0
@@ -150,6 +152,7 @@ class LabelTree(Space):
         root = self.mark(self.node(data.labels[t], scratch), scratch)
         return self.distance(self.node(made[at], scratch), root, scratch)
 
+    @apart
     def difference(self, data: Rounds, t: int, made: Cells, at: int, scratch: Scratch) -> None:
         """Ancestors that both share cancel."""
         mine, theirs = self.node(data.labels[t], scratch), self.node(made[at], scratch)
