@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from lowregret.errors import DataError, PartError
 from lowregret.experts.by_name import column_names
 from lowregret.experts.columns import are_dates
+from lowregret.learner.labels import is_missing
+from lowregret.learner.validate import require_unmasked
 from lowregret.types import Vector
 from lowregret.words import listed
 
@@ -206,6 +208,7 @@ def _there(cells: Any) -> Any:
 
 def _cells(column: Any) -> Any:
     """The cells of a column as an array: moments whose type has a time zone as objects, which say it as well."""
+    require_unmasked(column, "cells of the table")
     kind = getattr(column, "type", getattr(column, "dtype", None))
     listed_by = getattr(column, "to_pylist", getattr(column, "to_list", None))
     zone = getattr(kind, "tz", getattr(kind, "time_zone", None))
@@ -234,7 +237,7 @@ def keyed(
             "by their names"
         )
     count = len(y)
-    series = [str(cell) for cell in columns[roles.series]] if roles.series else [""] * count
+    series = _names(columns[roles.series], roles.series, place) if roles.series else [""] * count
     steps = _steps(columns[roles.horizon], roles.horizon, place) if roles.horizon else None
     read = {
         role: times_of(columns[name], name, place)
@@ -255,6 +258,14 @@ def keyed(
         time, cutoff = (cutoff + steps, cutoff) if cutoff is not None else (time, time - steps)
     assert time is not None
     return LongTable(names, x, y, np.array(series, object), time, cutoff, steps, True in dated, place, MOMENTS in kinds)
+
+
+def _names(cells: Any, column: str, place: Place) -> list[str]:
+    """Names of series, one for each row."""
+    absent = next((row for row, cell in enumerate(cells) if is_missing(cell) or str(cell) == ""), None)
+    if absent is not None:
+        raise DataError(f"{place(absent)}: there is no name of a series in column {column!r}: name it, or leave out the row")
+    return [str(cell) for cell in cells]
 
 
 def numbered(words: Collection[str]) -> tuple[list[str], Any]:

@@ -31,6 +31,7 @@ from lowregret.experts.series_keys import RowKeys, SeriesKeys
 from lowregret.experts.state import OWN, ROUNDS, Book, as_prior, behind_all
 from lowregret.experts.substitute import Mean
 from lowregret.experts.waiting import WaitingForecasts, places_of
+from lowregret.learner.validate import real_numbers
 from lowregret.loss import Loss, Square
 from lowregret.loss.verify import first_met
 from lowregret.run.round_by_round import Contents, Recorded, elsewhere
@@ -113,7 +114,7 @@ class SeriesMixture(Recorded):
         """Learn outcomes of forecasts that were asked, in this order, now; returns the losses."""
         end = self.asked + self.ahead
         at = places_of(self.waiting, np.atleast_1d(numbers), self.first + self.ahead, end, self.ahead > 0)
-        y = np.atleast_1d(np.asarray(outcomes, np.float64))
+        y = real_numbers(outcomes, "outcomes")
         if y.shape != at.shape or np.isnan(y).any():
             raise DataError(f"{counted(at.size, 'forecast')} want as many outcomes, each a number; got {outcomes}")
         require_fitting(self.way.loss, y, "forecast {}".format, self.way.compiled)

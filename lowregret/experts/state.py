@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lowregret.compile.numerics import sum_error, summed
 from lowregret.errors import DataError
+from lowregret.learner.validate import real_numbers
 from lowregret.types import Vector
 
 # ---- sums[...] ------------------------------------------------------------------------------------------------------
@@ -92,10 +93,7 @@ def as_prior(prior: Any, n: int) -> Vector:
     """A distribution over n experts from any weights, uniform if there are none; or an error."""
     if prior is None:
         return np.full(n, 1 / n)
-    try:
-        found = np.ascontiguousarray(prior, np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"the prior must be numbers: {error}") from None
+    found = real_numbers(prior, "weights of the prior")
     if found.shape != (n,) or not np.all(np.isfinite(found)) or np.any(found < 0) or not np.any(found):
         raise DataError(f"the prior must be {n} numbers from 0 on, not all 0")
     with np.errstate(over="ignore"):
