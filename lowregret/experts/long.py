@@ -264,7 +264,9 @@ def _names(cells: Any, column: str, place: Place) -> list[str]:
     """Names of series, one for each row."""
     absent = next((row for row, cell in enumerate(cells) if is_missing(cell) or str(cell) == ""), None)
     if absent is not None:
-        raise DataError(f"{place(absent)}: there is no name of a series in column {column!r}: name it, or leave out the row")
+        raise DataError(
+            f"{place(absent)}: there is no name of a series in column {column!r}: name it, or leave out the row"
+        )
     return [str(cell) for cell in cells]
 
 
