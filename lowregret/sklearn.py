@@ -334,11 +334,11 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
             super()._learn(*given)
         finally:  # also where a row was refused, after others had brought new classes
             if self._meets():
-                self.classes_ = np.unique(self.run_.classes.names)
+                self.classes_ = self.run_.classes.sorted()[1]
 
     def _order(self) -> Any:
         """Where the run has each of `classes_`."""
-        return np.argsort(self.run_.classes.names) if self._meets() else slice(None)
+        return self.run_.classes.sorted()[0] if self._meets() else slice(None)
 
     def _decisions(self, X: Any) -> Vector:
         """Of a learner of many classes a score for each, else a number that is not negative for the second."""

@@ -75,6 +75,14 @@ class ClassNames:
         names = np.array([*self.names, None], object)[codes]
         return names.astype(np.int64) if whole else names
 
+    def sorted(self) -> tuple[list[int], Any]:
+        """Codes by name, numbers before texts, and these names: objects if NumPy would change some, as NULs at ends."""
+        keys = [(isinstance(name, str), name) for name in self.names]
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        names = [self.names[code] for code in order]
+        found = np.array(names)
+        return order, found if found.tolist() == names else np.array(names, object)
+
     def refusal(self, label: Any) -> str:
         """Why a label could not be learnt."""
         if name_of(label) is None:

@@ -114,3 +114,15 @@ def test_what_is_missing_masked_or_a_date_is_refused_in_words(kind: Any) -> None
         kind().fit(dates, y)
     with pytest.raises(DataError, match="some features are masked"):
         kind().fit(X, y).predict(np.ma.array(X, mask=X > 3))
+
+
+@pytest.mark.usefixtures("interpreted")
+@pytest.mark.parametrize("names", [("a", "a\0"), ("1", 1)], ids=repr)
+def test_names_that_numpy_takes_for_one_are_two_classes(two: Problem, names: tuple[Any, Any]) -> None:
+    """Predictions of the second were an IndexError."""
+    X, y = two
+    model = OnlineClassifier(MANY)
+    for name, known in zip(names, ("no", "yes"), strict=True):
+        model.partial_fit(X[y == known], np.array([name] * np.count_nonzero(y == known), object if name != 1 else int))
+    assert set(model.classes_.tolist()) == set(model.predict(X).tolist()) == set(names)
+    assert model.predict(X[y == "yes"]).tolist().count(names[1]) > np.count_nonzero(y == "yes") / 2
