@@ -36,6 +36,7 @@ from lowregret.run.schema_curve import COMPANION, SAMPLED, sample_arrays, sample
 from lowregret.run.schema_reserve import reserve_arrays, reserve_demands
 from lowregret.store.schema import (
     FLAG,
+    LARGEST,
     TEXT,
     Array,
     Arrays,
@@ -91,6 +92,10 @@ class ClassSchema(LedgerSchema):
         for name, array in arrays.items():
             if name.endswith("confusion"):
                 yield 1 <= len(array) <= known + 1, f"{name} of {known} classes"
+                alone = f"{name}.sums"
+                weight, wrong, _ = arrays[alone if alone in arrays else f"{name.removesuffix('confusion')}sums"]
+                yield np.array_equal(weight > 0, array.any(1)), f"{name}: rows have a weight"
+                yield np.all((wrong <= weight) & (weight <= LARGEST)), f"{name}: weights of wrong rows ≤ of all"
         yield from super().demands(told, arrays)
 
 

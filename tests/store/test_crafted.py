@@ -425,3 +425,15 @@ def test_rankings_have_positions_among_their_items(field: str, value: float) -> 
     description, arrays = store.read(path, "expert-ranking")
     with pytest.raises(StoreError, match="positions"):
         class_of("expert-ranking").from_file(path, description | {field: value}, arrays)
+
+
+@pytest.mark.parametrize(("name", "row", "number"), [("confusion", 0, 0.0), ("held", 0, np.inf), ("metrics", 1, 1e9)])
+def test_rows_of_classes_have_a_weight(name: str, row: int, number: float) -> None:
+    """Shares of no weight, or of an infinite one, are no numbers."""
+    path = FOLDER / "class-run-session.lr"
+    description, arrays = store.read(path, "class-run")
+    counts = name if name == "confusion" else f"{name}.confusion"
+    arrays[counts][0, 0], arrays[f"{name}.sums"][:2, 0] = 5, (5.0, 0.0)
+    arrays[f"{name}.sums"][row, 0] = number
+    with pytest.raises(StoreError, match=f"{name}.*weight"):
+        class_of("class-run").from_file(path, description, arrays)
