@@ -17,6 +17,7 @@ from lowregret.errors import PartError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
 PATIENCE = 0.05  # seconds of waiting after which signals are let in
 
 
@@ -114,7 +115,7 @@ ASKED = {
 
 
 class Shared:
-    """The base of what threads take turns at: questions, deep copies and pickles wait, so nothing is half done."""
+    """The base of what threads take turns at: questions, copies and pickles wait, so nothing is half done."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -122,9 +123,8 @@ class Shared:
             setattr(cls, name, _waiting(vars(cls)[name]))
 
     def __copy__(self) -> Self:
-        other = type(self).__new__(type(self))
-        vars(other).update(vars(self))
-        return other
+        """A deep copy: of two objects that share what learning moves, one learns and the other moves in part."""
+        return copy.deepcopy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         memo[id(self)] = other = type(self).__new__(type(self))
@@ -136,6 +136,13 @@ class Shared:
         """A copy of all there is, for what is pickled is read only when the turn is over."""
         with turns_of(self):
             return copy.deepcopy(vars(self))
+
+
+def view_of(owner: S) -> S:
+    """Another object that is made of the same, to be asked what it would say if some of its fields were others."""
+    other = type(owner).__new__(type(owner))
+    vars(other).update(vars(owner))
+    return other
 
 
 def turns_of(owner: Any) -> Turns:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from lowregret.certificate import Certificate
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.numerics import norms
+from lowregret.compile.turns import view_of
 from lowregret.convex.functions import Convex, LinearFunction, Pieces, Sum, alike
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
@@ -204,7 +204,7 @@ class GameRecord(Functions):
         return found if self.game.refuted(self.game.rounds, domain, found.w) is None else found._replace(gap=math.inf)
 
     def certificate(self, comparator: Domain) -> Certificate | None:
-        other = copy.copy(self.game)
+        other = view_of(self.game)
         other.__dict__.pop("certificates", None)
         other.comparator = comparator
         return other.certificate
@@ -287,7 +287,7 @@ class RowRecord(Record):
         )
 
     def certificate(self, comparator: Domain) -> Certificate | None:
-        other = copy.copy(self.run)
+        other = view_of(self.run)
         other.comparator = comparator
         return other.certificate
 

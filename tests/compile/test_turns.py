@@ -27,7 +27,9 @@ from lowregret.loss import Cost
 from lowregret.run.begin import begin
 from lowregret.run.linear import LinearRun
 from lowregret.run.pickling import packed, unpacked
+from lowregret.store.kinds import load
 from lowregret.train import train
+from tests.models.examples import EXAMPLES
 
 ROUNDS, THREADS = 30, 4
 
@@ -151,10 +153,14 @@ def test_a_question_in_a_thread_waits_for_the_turn_of_another() -> None:
     assert told.is_set()
 
 
-def test_a_shallow_copy_shares_what_it_is_made_of() -> None:
-    run = train(zoo.ogd(Cost(), 1e-9), np.ones((3, 2)), np.ones(3))
-    assert copy.copy(run).state is run.state
-    assert copy.deepcopy(run).state is not run.state
+def test_a_copy_says_what_it_said_whatever_the_other_learns() -> None:
+    """Copies that shared a leader's functions, but not its certificates, promised less than their regret."""
+    game = load(Path(__file__).parent.parent / "models" / "game-leader.lr")
+    for twin in (copy.copy(game), copy.deepcopy(game)):
+        before = str(twin)
+        EXAMPLES["game-leader"].more(game)
+        assert str(twin) == before != str(game)
+        assert twin.rounds < game.rounds
 
 
 class Counter:
