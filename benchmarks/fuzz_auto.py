@@ -34,6 +34,7 @@ from lowregret.loss import Logistic, Softmax, Square
 from lowregret.risk.kept_trial import FIRST
 from lowregret.run.begin import begin
 
+FAINT = Fraction(1e-320)  # the steps of so many of the least numbers as a run has roundings
 FINE = 1e-12  # what the logarithm of a likelihood may be off, beside rounding: docs/auto.md
 
 
@@ -164,8 +165,8 @@ def exact_loss(told: Told, score: Any, y: Any) -> Fraction:
 
 
 def near(a: float, b: Any, slack: float) -> bool:
-    """Whether numbers are equal but for the rounding of sums, and this much."""
-    return abs(Fraction(a) - Fraction(b)) <= Fraction(1e-11) * abs(Fraction(b)) + Fraction(slack)
+    """Whether numbers are equal but for the rounding of sums, and this much; and but for steps of the least numbers."""
+    return abs(Fraction(a) - Fraction(b)) <= Fraction(1e-11) * abs(Fraction(b)) + Fraction(slack) + FAINT
 
 
 def check_experts(told: Told, run: Any) -> int:
