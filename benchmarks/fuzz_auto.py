@@ -199,7 +199,8 @@ def check_classes(told: Told, run: Any) -> int:
         mixed += [log(doubt / (met + 1))] * (code + 1 - met)
         mine += w * multi_loss_at(told.learner.loss, mixed, code, mixed)
         for k in range(PARTITIONS):
-            sums[k] -= w * log(Fraction(told.experts[i][k][code]) if code < met else doubt / (met + 1))
+            given = [*map(Fraction, told.experts[i][k]), *[doubt / (met + 1)] * (code + 1 - met)]
+            sums[k] -= w * log(given[code] / sum(given))
         weight += w
     slack = FINE * float(weight)
     require(near(run.loss, mine, slack), f"the loss is {run.loss!r}, exactly {float(mine)!r}")

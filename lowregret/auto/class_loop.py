@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.auto.classes import DOUBT, LAST_CLASS, SHARES, AutoMulticlass, ClassMind, ClassWorkspace
-from lowregret.auto.learner import EXPERTS, HEAVY, LOSSES, PARTITIONS
+from lowregret.auto.learner import EXPERTS, HEAVY, PARTITIONS
 from lowregret.auto.mixture import fade_trust
 from lowregret.auto.stack import STACKS
 from lowregret.auto.view import look
@@ -38,7 +38,7 @@ def learn_row(
         guess = learner.score(mind, work, x, i, room, beside, scores, True)
         for c in range(known, y + 1):
             scores[c] = math.log(DOUBT / (known + 1))
-        learner.doubt(mind, work, room, y)
+        learner.doubt(mind, work, room, y, known)
     else:
         guess = answer(learner, mind, work, x, i, y, weight, room, beside, late, scores)
     learner.learn(s, mind, work, x, i, y, weight, room, scores, guess, rate)
@@ -84,11 +84,9 @@ def answer(
     asked = then[slot, ASKED] > 0.0
     if asked:
         guess = listen_again(learner, mind, work, room, then, slot, scores)
-    learner.doubt(mind, work, room, y)
+    learner.doubt(mind, work, room, y, met if asked else known)
     if asked:
         trade_chances(work, room, then, slot)
-        if y >= known:
-            doubt_then(mind, work, met)
     for c in range(known, classes):
         scores[c] = math.log(DOUBT / ((met if asked else known) + 1))
     if late.scores.shape[0] == 0:
@@ -119,7 +117,7 @@ def listen_again(
     trade_past(mind, work, room, then, slot)
     for c in range(met, known):
         for k in range(EXPERTS):
-            if k < LANES or (k == PARTITIONS and then[slot, HEEDED] > 0.0):
+            if k < LANES or (k == PARTITIONS and (then[slot, HEEDED] > 0.0 or met == 0)):
                 work.chances[k * room.raw.size + c] = DOUBT / (met + 1)
         for k in range(STACKS):
             then[slot, THEN_CLASSES + c * THEN_WIDTH + THEN_STACKS + k] = DOUBT / (met + 1)
@@ -129,13 +127,6 @@ def listen_again(
             score = then[slot, THEN_CLASSES + c * THEN_WIDTH + THEN_BESIDE]
             work.chances[PARTITIONS * room.raw.size + c] = math.exp(score)
     return learner.mix(mind, work, room, scores)
-
-
-def doubt_then(mind: ClassMind, work: ClassWorkspace, met: int) -> None:
-    """Write the chance that each expert leaves to a class not met, `met` being the number of those that were."""
-    for k in range(EXPERTS):
-        if mind.trust[LOSSES + k] < math.inf:
-            work.likelihoods[k] = DOUBT / (met + 1)
 
 
 def trade_chances(work: ClassWorkspace, room: Room, then: Any, slot: int) -> None:

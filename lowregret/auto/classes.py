@@ -250,11 +250,15 @@ class AutoMulticlass(Learner):
         """Where the lanes of class c are, and the bias."""
         return (lots, c, np.uint64(mind.measures.size // COLUMNS - 1))
 
-    def doubt(self, mind: ClassMind, work: ClassWorkspace, room: Room, y: int) -> None:
-        """Write what each expert gave to the class that it was."""
-        lots, known = room.raw.size, room.known[0]
+    def doubt(self, mind: ClassMind, work: ClassWorkspace, room: Room, y: int, met: int) -> None:
+        """Write the share of the class that it was in what each expert gave to all met by now, as the loss does.
+
+        `met` were met when the row was scored: another had DOUBT/(met + 1), and if none was met, all are alike.
+        """
+        lots, known, unmet = room.raw.size, room.known[0], DOUBT / (met + 1)
+        total = (1.0 - unmet if met > 0 else 0.0) + (max(known, y + 1) - met) * unmet
         for k in range(EXPERTS):
-            work.likelihoods[k] = work.chances[k * lots + y] if y < known else DOUBT / (known + 1)
+            work.likelihoods[k] = (work.chances[k * lots + y] if y < known else unmet) / total
         if mind.trust[LOSSES + PARTITIONS] == math.inf:
             work.likelihoods[PARTITIONS] = 1.0
 

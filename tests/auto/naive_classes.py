@@ -88,7 +88,8 @@ def classify_many(X: Vector, codes: Any, weights: Vector | None = None, known: i
             guesses[t - 1] = int(np.argmax(trust @ chances))
         mixed.append(trust @ chances)
         new = DOUBT / (before + 1)
-        likelihood = chances[:, y] if y < before else np.full(11, new)
+        given = np.column_stack([chances, np.full(11, new)]) if y == before else chances
+        likelihood = given[:, y] / given.sum(axis=1)
         met = np.append(mixed[-1], new) if y == before else mixed[-1]
         total += weight * (math.log(met.sum()) - math.log(met[y]))
         each[t - 1] = -weight * np.log(likelihood)

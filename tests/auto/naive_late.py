@@ -189,7 +189,7 @@ def classify_many(X: Vector, y: Any, delays: Any) -> Heard:
         (raw, last, recent, given), seen, before = then.pop(s), views.of(X[s]), len(banks)
         code, met = codes.setdefault(y[s], before), raw.shape[1]
         mixed, u, own = trust.w @ given, np.zeros((11, 0)), given[8:]
-        likelihood = given[:, code] if code < met else np.full(11, DOUBT / (met + 1))
+        likelihood = np.array([math.exp(-softmax_loss(expert, max(before, code + 1), code)) for expert in given])
         if before:
             old = copy.deepcopy(memory)
             old.last, old.recent[:met] = last, recent

@@ -61,6 +61,15 @@ def test_classes_met_on_the_way(seed: int) -> None:
     require_near(learnt(X, y), classify_many(X, coded(y)))
 
 
+@pytest.mark.parametrize("delay", [0, 9])
+def test_experts_are_judged_as_the_mixture_is(delay: int) -> None:
+    """While no class is met all say the same: nobody loses to anybody, in whatever rows that is known."""
+    X, y = class_rows(8, 2 * delay + 1)
+    run = train(zoo.auto(Softmax(), "raw"), X, y, delay=delay or None)
+    assert run.rounds == delay + 1
+    np.testing.assert_allclose(run.contest.losses, run.loss, rtol=1e-12)
+
+
 def test_weights() -> None:
     X, y = class_rows(5)
     weights = np.random.default_rng(5).choice([0.25, 1.0, 3.0], y.size)
