@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Unpack
@@ -36,6 +38,8 @@ from lowregret.stream.source import STDIN, expand
 
 TURN, BATCH = 1 << 14, 1 << 10  # rows that a worker learns in a turn, and of a batch between pull and push
 LOCAL = "local"
+HOST_AND_PORT = re.compile(r"(?:ray://)?\[?([^/\s]+?)\]?:(\d{1,5})")
+PATIENCE = 20.0  # seconds until a cluster must have answered
 
 
 def train(
@@ -67,6 +71,7 @@ def train(
     `address`: of the cluster, "auto" for the one this machine is part of, or "local" for one of its own.
     Whatever else is as in `read` and `train`. docs/ray.md has the proof and figures.
     """
+    require_counts(workers=workers, servers=servers, staleness=staleness, batch=batch or 1)
     form = format_part(format or _detect(data), **options)
     with cluster(address, workers):
         sources = sources_of(data)
@@ -110,12 +115,16 @@ def planned(
     sources: list[Any], reading: Reading, workers: int, servers: int, staleness: int, every: float = 60.0
 ) -> Plan:
     """Who does what, after a look at the numbers."""
-    for name, value, least in (
-        *(("workers", workers, 1), ("servers", servers, 1), ("staleness", staleness, 0), ("batch", reading.size, 1)),
-    ):
+    require_counts(workers=workers, servers=servers, staleness=staleness, batch=reading.size)
+    return Plan(deal(sources, workers), reading, workers, servers, staleness, every)
+
+
+def require_counts(**given: Any) -> None:
+    """Refuse numbers of workers and the like that are no whole numbers, or too small."""
+    for name, value in given.items():
+        least = 0 if name == "staleness" else 1
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise PartError(f"{name} must be a whole number, at least {least}, got {value!r}")
-    return Plan(deal(sources, workers), reading, workers, servers, staleness, every)
 
 
 def finish(session: Session, plan: Plan, cuts: Any = None, tell: Callable[[str], None] = lambda line: None) -> Session:
@@ -210,10 +219,18 @@ def cluster(address: str, workers: int) -> Iterator[None]:
     else:
         how |= {"address": address}
     try:
+        _knock(address)
         ray.init(**how)
-    except (OSError, RuntimeError, ValueError) as error:  # nobody there, or what is no address
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:  # nobody there, or what is no address
         raise LowRegretError(f"no Ray cluster at {address}: {error}; start one with `ray start --head`") from None
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` if nobody listens at a host and port, where Ray would go on asking for minutes."""
+    named = HOST_AND_PORT.fullmatch(str(address))
+    if named:
+        socket.create_connection((named[1], int(named[2])), PATIENCE).close()

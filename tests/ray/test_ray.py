@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,7 +53,28 @@ def local() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("address", ["0", "nan", "-1"])
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_a_place_where_nobody_listens_is_told_at_once(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    """Ray asks there for minutes."""
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.init", lambda **how: pytest.fail("Ray was asked"))
+    with socket.socket() as taken:  # and not listened to
+        taken.bind(("127.0.0.1", 0))
+        address = f"{scheme}127.0.0.1:{taken.getsockname()[1]}"
+        why = rf"no Ray cluster at {address}: .*refused; start one with"
+        with pytest.raises(LowRegretError, match=why), cluster(address, 2):
+            pass
+
+
+@pytest.mark.parametrize(
+    "given", [{"workers": "2"}, {"workers": 0}, {"servers": 1.0}, {"staleness": -1}, {"batch": "9"}], ids=repr
+)
+def test_counts_are_looked_at_before_a_cluster_is(given: dict[str, Any], files: Path) -> None:
+    with pytest.raises(PartError, match=f"{next(iter(given))} must be a whole number"):
+        train("auto", str(files / "rows.svm"), address="nobody:1", **given)
+
+
+@pytest.mark.parametrize("address", ["0", "nan", "-1", "here:99999"])
 def test_what_is_no_address_is_refused(address: str, capsys: pytest.CaptureFixture[str], files: Path) -> None:
     """First, while this process is connected to nobody."""
     assert main(["train", str(files / "rows.svm"), "--ray", address]) == 2
