@@ -153,7 +153,9 @@ class Walked(NamedTuple):
         """The mean of each column, and its standard error."""
         means, u = self.own.sum(axis=0), self.shares
         each = self.own + self.lent - np.outer(self.weights + self.masses, means)
-        return means, np.sqrt((np.square(each) / _spread(u)[:, None]).sum(axis=0))
+        size = abs(each).max(axis=0)  # of losses whose squares may be no numbers
+        each /= np.where(size > 0, size, 1.0)
+        return means, size * np.sqrt((np.square(each) / _spread(u)[:, None]).sum(axis=0))
 
 
 def _spread(u: Vector) -> Vector:

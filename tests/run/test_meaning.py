@@ -128,6 +128,18 @@ def test_weights_of_any_size_count_alike(weight: float, runs: dict[str, Any]) ->
     assert same(one, other)
 
 
+@pytest.mark.parametrize("unit", [2.0**300, 2.0**-300])
+def test_labels_of_any_size_count_alike(unit: float) -> None:
+    """Squares of losses, by which errors are told, may overflow or vanish where losses do not."""
+    x = np.random.default_rng(2).choice([-1.0, 1.0], (60, 3))
+    y = x @ [1.0, 0.1, 0.0]
+    one, found = (
+        train(zoo.ogd(Square(), 0.05), x, y * size, compiled=False).importance(x, y * size) for size in (1.0, unit)
+    )
+    assert one.tells
+    assert found.errors / found.total == pytest.approx(one.errors / one.total)
+
+
 def test_rows_without_a_feature_have_nothing_to_share(runs: dict[str, Any]) -> None:
     found = runs["two classes"].importance(np.zeros((4, 5)), XOR[:4])
     assert found.names == ()
