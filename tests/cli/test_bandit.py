@@ -112,6 +112,18 @@ def test_tiny_logs(tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: int
         assert "nan" not in told.out
 
 
+@pytest.mark.parametrize(
+    ("rewards", "said"), [("1111", "x with probability 0.5, no other arm more often"), ("1011", "x with")]
+)
+def test_arms_alike_are_told_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rewards: str, said: str
+) -> None:
+    path = written(tmp_path / "alike.csv", ["a,r", *[f"{'xy'[i % 2]},{r}" for i, r in enumerate(rewards)]])
+    told = run(capsys, "bandit", path, "--action", "a", "--reward", "r").out
+    assert f"it chooses {said}" in told
+    assert ("more than any other arm" in told) == (rewards == "1011")
+
+
 def test_the_real_log(data_file: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--action", "item_id", "--reward", "click", "--propensity", "propensity_score", "--json")
     found = run(capsys, "bandit", data_file("obd_random_all.csv.gz"), *words).json

@@ -131,12 +131,12 @@ class Study:
             return []
         made, estimates = self.learned
         policy = made.policy
-        top = int(np.argmax(policy))
-        half = made.rounds
+        top, half = int(np.argmax(policy)), made.rounds
+        others = "no other arm more often" if np.count_nonzero(policy == policy[top]) > 1 else "more than any other arm"
         return [
             f"learned    {self.algorithm} on the first {counted(half, 'row')}, then fixed and judged on the other "
             f"{len(self.log) - half:,};",
-            f"           it chooses {self.log.names[top]} with probability {policy[top]:.3g}, more than any other arm",
+            f"           it chooses {self.log.names[top]} with probability {policy[top]:.3g}, {others}",
             *(f"           {e.method:<12} {line(e)}" for e in estimates),
         ]
 
