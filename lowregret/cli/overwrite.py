@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from lowregret.cli.commands import Command
+from lowregret.cli.streams import closed
 from lowregret.errors import StoreError
 from lowregret.stream.source import STDIN, expand
 
+LINKS = 40  # that the system follows, one to the other
 _WRITTEN = {
     "model": "-o",
     "cache": "-o",
@@ -29,6 +31,10 @@ def require_apart(command: Command, args: Namespace) -> None:
 
     Not so one for prediction alone: it would leave nothing to resume.
     """
+    for name, option in _WRITTEN.items():
+        path = getattr(args, name, None)
+        if "stdout" in closed and name not in command.reads and path and _is_standard_output(path):
+            raise StoreError(f"cannot write {path}: standard output is closed; name a file for {option}")
     read = {place: (name, path) for name in command.reads for path in _files(args, name) if (place := _place(path))}
     written: dict[object, tuple[str, str]] = {}
     for name, option, path, place in _outputs(command, args):
@@ -52,6 +58,19 @@ def _outputs(command: Command, args: Namespace) -> Iterator[tuple[str, str, str,
             yield name, option, path, place
     if _speaks(command, args) and (place := _standard(sys.stdout)) is not None:
         yield "stdout", "standard output", "", place
+
+
+def _is_standard_output(path: str) -> bool:
+    """Whether a path is a name of standard output: a link to this process's file number 1."""
+    for _ in range(LINKS):
+        folder, name = os.path.split(path)
+        folder = os.path.realpath(folder)
+        if folder == f"/proc/{os.getpid()}/fd":
+            return name == "1"
+        if not os.path.islink(path):
+            return False
+        path = os.path.join(folder, os.readlink(path))
+    return False
 
 
 def _speaks(command: Command, args: Namespace) -> bool:

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from lowregret.words import visible
 
+closed: list[str] = []  # standard streams that this process came without
 FRESH = "\r\x1b[2K"  # a line of progress begins with it, over the one before
 
 
@@ -71,5 +72,6 @@ def open_what_is_closed() -> None:
         try:
             os.fstat(number)
         except OSError:
+            closed.append(name)
             os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)  # the lowest free number, this one
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115

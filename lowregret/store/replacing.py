@@ -110,6 +110,8 @@ def write_result(path: str | os.PathLike[str], data: bytes) -> None:
         else:
             with replaced(real_file(path)) as file:
                 file.write(data)
+    except BrokenPipeError:  # whoever read it has had enough
+        raise
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 

@@ -129,6 +129,24 @@ def test_without_standard_streams(tmp_path: Path, closed: str, words: str, code:
         assert kind_of(model) == "run"
 
 
+@pytest.mark.skipif(not os.path.islink("/dev/stdout"), reason="standard output has no such name here")
+@pytest.mark.parametrize(
+    ("end", "code", "why"),
+    [
+        (">&-", 2, "lowregret: cannot write /dev/stdout: standard output is closed; name a file for --weights\n"),
+        ("| true", 0, ""),
+    ],
+)
+def test_results_written_to_standard_output_by_name(tmp_path: Path, end: str, code: int, why: str) -> None:
+    """Weights were gone and all was well, or a reader that had enough was an error, as nowhere else."""
+    rows = written(tmp_path / "r.svm", [f"+1 {k + 1}:1" for k in range(9000)])  # more than fits into a pipe
+    train = f"{sys.executable} -m lowregret train {rows} --algorithm ogd --quiet --weights /dev/stdout {end}"
+    command = ["bash", "-c", f"set -o pipefail; {train}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert why in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_whatever_interrupts_leaves_nothing_behind(tmp_path: Path, number: int) -> None:
     os.mkfifo(tmp_path / "rows.svm")
