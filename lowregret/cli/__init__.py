@@ -59,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BAD
     except MemoryError:
         print(
-            "lowregret: out of memory: hash the features into fewer weights, such as --bits 20",
+            "lowregret: out of memory: free some for this process; many features take less of it hashed into fewer "
+            "weights, such as --bits 20",
             file=sys.stderr,
         )
         return BAD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from io import StringIO
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from numba.core.event import trigger_event
 
+from lowregret import cli
 from lowregret.cli import notice
 from lowregret.cli.clock import COMPILE
 from lowregret.cli.notice import Notice
@@ -103,3 +105,27 @@ def test_every_command_that_compiles_says_so(
     monkeypatch.setattr(notice, "Notice", told)
     assert run(capsys, *words).code == 0
     assert asked == [True]
+
+
+def test_without_a_folder_for_temporary_files_warm_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Standard output was said to have none."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "none")])
+    told = run(capsys, "warm", "ogd:hinge")
+    assert told.code == 2
+    assert told.err.startswith("lowregret: warm writes a few temporary files: No usable temporary directory found in")
+    assert told.err.endswith("; name a folder for them in TMPDIR\n")
+
+
+def test_memory_may_be_short_with_few_features_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def short(argv: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "_run", short)
+    told = run(capsys, "zoo")
+    assert told.code == 2
+    assert told.err.startswith("lowregret: out of memory: free some for this process; many features take less")

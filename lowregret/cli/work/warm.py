@@ -25,7 +25,7 @@ from lowregret.cli.json_output import print_json
 from lowregret.cli.losses import wants_classes
 from lowregret.cli.make import wants_signs
 from lowregret.cli.parser import parser
-from lowregret.errors import PartError
+from lowregret.errors import PartError, StoreError
 from lowregret.loss import Logistic, Softmax, Square
 from lowregret.run.block_learners import why_not
 from lowregret.store.kinds import load
@@ -61,7 +61,7 @@ def warm(args: Namespace) -> int:
     """Compile what was named, or what is common."""
     names = list(dict.fromkeys(_plain(args)))
     done: list[Warmed] = []
-    with Clock() as clock, TemporaryDirectory(prefix="lowregret-") as folder:
+    with Clock() as clock, _folder() as folder:
         for name, use in [(name, _use(name, args.learners)) for name in names]:
             before = clock.read().compile
             with redirect_stdout(StringIO()):
@@ -76,6 +76,16 @@ def warm(args: Namespace) -> int:
     elif not args.quiet:
         print(f"{counted(len(done), 'name')} ready, with {seconds.compile:.1f} s of compiling")
     return 0
+
+
+def _folder() -> TemporaryDirectory[str]:
+    """A folder for the few rows that are learnt to compile."""
+    try:
+        return TemporaryDirectory(prefix="lowregret-")
+    except OSError as error:
+        raise StoreError(
+            f"warm writes a few temporary files: {error.strerror}; name a folder for them in TMPDIR"
+        ) from None
 
 
 def _plain(args: Namespace) -> Iterator[str]:
