@@ -81,6 +81,15 @@ def test_a_cache_beside_the_data_is_made_once_and_again_if_it_must(capsys: Capsy
     assert "is empty: making it" in run(capsys, "train", source, *how, "--cache").err
 
 
+def test_names_of_files_are_no_lines_of_messages(capsys: Capsys, tmp_path: Path) -> None:
+    rows = written(tmp_path / "a\nlowregret: all is well.svm", svm_lines(9))
+    for _ in range(2):
+        told = run(capsys, "train", rows, "--algorithm", "ogd", "--cache")
+        assert told.code == 0
+        assert r"a\nlowregret: all is well.svm.lrc" in told.err
+        assert "\nlowregret: all is well" not in told.err
+
+
 def test_where_there_can_be_no_cache(capsys: Capsys, tmp_path: Path) -> None:
     one, two = (written(tmp_path / name, svm_lines(9)) for name in ("a.svm", "b.svm"))
     run(capsys, "train", one, "--loss", "hinge", "--algorithm", "ogd", "-o", tmp_path / "m.lr", "--cache", "--quiet")

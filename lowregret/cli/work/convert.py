@@ -21,7 +21,7 @@ from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.notice import Notices
 from lowregret.stream.read import CACHE, stream_of
 from lowregret.stream.source import expand, is_pipe
-from lowregret.words import counted
+from lowregret.words import counted, one_line
 
 
 def convert(args: Namespace) -> int:
@@ -58,7 +58,7 @@ def cached_beside(args: Namespace) -> str:
 
 def _say(args: Namespace, what: str) -> None:
     if not args.quiet:
-        print(f"lowregret: {what}", file=sys.stderr)
+        print(f"lowregret: {one_line(what)}", file=sys.stderr)
 
 
 def _write(args: Namespace, form: Part) -> _Counts:
