@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lowregret import Box, FollowTheLeader, Hinge, L2Ball, LowRegretError, Square, play, train, zoo
+from lowregret import Box, FollowTheLeader, Hinge, L2Ball, LowRegretError, Square, load, play, train, zoo
 from lowregret.bandit import Bandit, bandit_log
 from lowregret.experts import Calibrated, ConformalIntervals, Layered, Specialists, best_rebalanced
-from lowregret.finite import StandardOptimal, dimensions
+from lowregret.finite import Halving, Restarting, StandardOptimal, dimensions, make_hypotheses
+from lowregret.regret import Weighted, regret
 from lowregret.stream.frame import table_form
+from lowregret.structured import table_sequences
 
 
 def of(kind: Any, *given: Any, **said: Any) -> Callable[[], Any]:
@@ -46,6 +48,16 @@ GIVEN: dict[str, tuple[Callable[[], Any], str]] = {
     "the class of a set": (
         of(train, zoo.ogd(Hinge()), comparator=L2Ball, **ROW),
         r"a set such as L2Ball\(1.0\), got <",
+    ),
+    "no path": (of(load, None), "expected the path of a file, got None"),
+    "no table": (of(table_sequences, None, "day"), "expected a table: .*, got None"),
+    "restarts of what knows no rounds": (
+        of(Restarting, Halving, make_hypotheses("thresholds:4")),
+        r"restart what is made by learner\(hypotheses, T\)",
+    ),
+    "weights whose sum is no number": (
+        of(lambda: regret(play(FollowTheLeader(Box(-1.0, 1.0)), [[1.0], [-1.0], [1.0]]), Weighted([1e308] * 3))),
+        "weights must be 3 numbers ≥ 0, at most 1e",
     ),
     "a word for words in a row": (of(table_form, "a", "2", (), ()), "ngrams must be from 1 to 5, got '2'"),
 }

@@ -99,7 +99,12 @@ class Restarting(FiniteLearner):
         self.failed: tuple[Premise, ...] = ()  # of past blocks of one's own learner; those that files know have none
 
     def _begin(self) -> FiniteLearner:
-        block = self.learner(self.hypotheses, self.length) if callable(self.learner) else self.learner
+        try:
+            block = self.learner(self.hypotheses, self.length) if callable(self.learner) else self.learner
+        except TypeError as error:
+            raise PartError(
+                f"restart what is made by learner(hypotheses, T), as WeightedMajority is: {error}"
+            ) from error
         if not isinstance(block, FiniteLearner):
             raise PartError(f"restart a learner such as WeightedMajority, not a {type(block).__name__}")
         return block

@@ -19,6 +19,8 @@ from lowregret.regret.played import Record
 from lowregret.regret.result import Regret
 from lowregret.types import Vector
 
+HEAVIEST = 1e100  # weight of a round: costs are multiplied by it, and summed
+
 
 def theorem(record: Record, comparators: Domain, measure: str = "regret") -> Certificate | None:
     """The tightest certificate of a record against these comparators, if it bounds what is measured.
@@ -117,8 +119,8 @@ class Weighted(Comparator):
                 raise PartError("the player weighs all rounds alike: give weights")
             return record.importance, True
         c = real_numbers(self.weights, "weights")
-        if c.shape != (rounds,) or not np.all(np.isfinite(c) & (c >= 0)):
-            raise DataError(f"weights must be {rounds} finite numbers ≥ 0, one per round")
+        if c.shape != (rounds,) or not np.all((c >= 0) & (c <= HEAVIEST)):
+            raise DataError(f"weights must be {rounds} numbers ≥ 0, at most {HEAVIEST:g}, one per round")
         return c, False
 
 

@@ -242,6 +242,8 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
     except FileNotFoundError:
         raise StoreError(f"there is no file {path}") from None
+    except TypeError:
+        raise StoreError(f"expected the path of a file, got {path!r}") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} is not a lowregret file, or it is damaged: {error}") from error
     found = os.fstat(file.fileno()).st_mode

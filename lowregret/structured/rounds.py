@@ -138,6 +138,8 @@ def choices(features: Any, chosen: Any = None, *, lengths: Any = None, by: Any =
 def table_sequences(table: Any, by: str, label: str | None = None, features: Sequence[str] | None = None) -> Sequences:
     """Sequences from the columns of a table (a frame, an Arrow table, a dict); without `features`, of all others."""
     called = getattr(table, "column_names", getattr(table, "columns", table))
+    if not isinstance(called, Iterable):
+        raise DataError(f"expected a table: a frame, an Arrow table or a dict of columns, got {table!r}")
     names = [str(name) for name in called]
     for name in (by, *([label] if label else []), *(features or [])):
         if name not in names:
