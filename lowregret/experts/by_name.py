@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,7 +57,8 @@ def by_name(forecasts: Any, names: Sequence[str], axis: int) -> Any:
             f"there are no forecasts of {_some(missing)}: the columns are called {_some(found)}. Name them after the "
             "experts, fill a column with NaN if its expert sleeps, or give an array to have them taken in order"
         )
-    twice = [name for name in names if found.count(name) > 1]
+    count = Counter(found)
+    twice = [name for name in names if count[name] > 1]
     if twice:
         raise DataError(f"two columns are called {twice[0]!r}: rename one")
     columns = [_cells(forecasts[name], name) for name in names]

@@ -326,7 +326,8 @@ class SeriesMixture(Recorded):
             t, i = infinite[0].tolist()
             raise DataError(f"{given.place(t)}: the forecast of {given.names[i]} is infinite")
         x = np.full((len(given.x), len(self.names)), math.nan)
-        x[:, [self.names.index(name) for name in given.names]] = given.x
+        places = {name: k for k, name in enumerate(self.names)}
+        x[:, [places[name] for name in given.names]] = given.x
         if self.met is not None:
             self.met = self.met.wider(x[~np.isnan(x)], given.y[~np.isnan(given.y)])
         return x

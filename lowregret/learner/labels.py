@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -24,7 +25,8 @@ class ClassNames:
         self.fixed = names is not None if fixed is None else fixed
         self._codes = {name: code for code, name in enumerate(self.names)}
         if len(self._codes) < len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
+            count = Counter(self.names)
+            twice = next(name for name in self.names if count[name] > 1)
             raise DataError(f"class {twice!r} is named twice: name each class once")
         if self.fixed and not self.names:
             raise DataError("no class is named: name at least one, or leave them to be met")

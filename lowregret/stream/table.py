@@ -10,6 +10,7 @@ import csv
 import io
 import math
 import os
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import chain
@@ -140,7 +141,7 @@ def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
 
 def _require_one_each(names: list[str], file: str) -> None:
     """Refuse columns that have the same name."""
-    twice = {column for column in names if names.count(column) > 1}
+    twice = {column for column, count in Counter(names).items() if count > 1}
     if twice:
         raise DataError(f"{file} has two columns called {min(twice)!r}: rename one, or say --no-header")
 

@@ -130,7 +130,8 @@ def with_outcomes(args: Namespace, table: Table) -> Table:
 def aligned(x: Any, names: list[str], experts: list[str]) -> Any:
     """Forecasts of named columns in the order of the experts, NaN for those that have none."""
     found = np.full((len(x), len(experts), *x.shape[2:]), math.nan)
-    found[:, [experts.index(name) for name in names]] = x
+    places = {name: k for k, name in enumerate(experts)}
+    found[:, [places[name] for name in names]] = x
     return found
 
 
