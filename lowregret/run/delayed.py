@@ -170,7 +170,8 @@ class DelayedRun(LinearRun):
         """Ask rows and learn them late: round s is answered after round s + delay was decided. O(nnz) per row.
 
         `delay`: a number, or one per row. Answers due after the last row arrive as more rounds are asked, or by
-        `deliver`. Splitting the rows over several calls changes nothing, not even the last bit.
+        `deliver`. Splitting the rows over several calls changes nothing, not even the last bit. An answer at which a
+        loss of your own raises an error stays due and is tried again by the next call: nothing is learnt before it.
         """
         labels, weights = settled(labels, "labels"), settled(weights, "weights", "numbers")
         delay = settled_delay(delay)

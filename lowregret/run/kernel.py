@@ -195,7 +195,8 @@ class KernelRun(Saved):
         """Mistake bounds of the Perceptron against u = Σ_i α_i K(x_i, ·), x_i the rows of the latest `learn`.
 
         u(x) = Σ_i α_i K(x_i, x) takes the place of ⟨u, x⟩, αᵀKα of ‖u‖² and K(x, x) of ‖x‖². Every α_i ≠ 0 costs as
-        many kernels as there are rows.
+        many kernels as there are rows. Labels are held against the mistakes made; that the features are those of the
+        same rows is your word.
         """
         labels, alpha = settled(labels, "labels"), settled(alpha, "alpha")
         x = self._rows(features)

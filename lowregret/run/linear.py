@@ -62,7 +62,10 @@ class LinearRun(ScoredRun):
     # ---- results -------------------------------------------------------------------------------------------------
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any) -> list[Certificate]:
-        """Mistake bounds of the Perceptron and Winnow against u, on the rows of the latest `learn`."""
+        """Mistake bounds of the Perceptron and Winnow against u, on the rows of the latest `learn`.
+
+        Labels are held against the mistakes made; that the features are those of the same rows is your word.
+        """
         self.require_prompt()
         if not self.uniform:
             raise PartError("mistake bounds need importance weights of 1")

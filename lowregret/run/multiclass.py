@@ -183,7 +183,10 @@ class MulticlassRun(RowRun):
         return self._given_again(features, labels, weights).regret(fixed)
 
     def mistake_certificates(self, u: Any, features: Features, labels: Any, margin: float = 1.0) -> list[Certificate]:
-        """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`."""
+        """MC-OBS, PERC-ROOT and THM-14.2 of the Perceptron against a matrix u, on the rows of one call of `learn`.
+
+        That these are the rows that were learnt, in their order, is your word.
+        """
         told = self._perceptron_margins(u, features, labels, margin)
         energy, largest = float(self.state.sums[ENERGY]), float(np.sqrt(self.state.sums[LARGEST]))
         return class_mistake_bounds(told, energy, largest, margin)

@@ -80,7 +80,7 @@ class ScoredRun(RowRun):
         """The exact regret Σ c_t(f_t(w_t) − f_t(u)) against one fixed u, given the rows that were learnt: O(nnz).
 
         The certificate bounds this regret: a ridge is part of f_t, and where the schedule weighs the rounds by c_t ≠ 1,
-        the weighted mean is taken.
+        the weighted mean is taken. That the rows are those, in their order, is your word.
         """
         fixed = self._spread(u)
         return self._given_again(features, labels, weights).regret(fixed)
