@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -96,6 +97,8 @@ class KernelRun(Saved):
         y = numbers(labels, "labels", x.shape[0])
         self.scores = np.full(y.size, np.nan)
         row, i = np.zeros(self.support.dimension), 0
+        if y.size and not self.compiled:
+            self._require_number(x, row)
         while i < y.size:
             mark = next_mark(self.rounds)
             end = i + mark - self.rounds
@@ -274,6 +277,13 @@ class KernelRun(Saved):
 
     def _call(self, loop: Any, *args: Any) -> Any:
         return call(loop, self.compiled, *args)
+
+    def _require_number(self, x: Rows, row: Vector) -> None:
+        """Refuse a kernel whose value of the first row and itself is no number, where no compiler does."""
+        with np.errstate(all="ignore"):
+            found: Any = self.learner.kernel.value(row, row) if self._call(spread_row, x, 0, row) else 0.0
+        if not isinstance(found, (Real, np.bool_)):
+            raise PartError(f"{type(self.learner.kernel).__name__}.value must give a number, got {found!r}")
 
     def _rows(self, features: Features) -> Rows:
         x = as_rows(features)

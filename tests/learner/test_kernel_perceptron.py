@@ -477,3 +477,15 @@ def test_a_kernel_that_says_yes_or_no_is_certified() -> None:
     assert run.mistakes == 3
     assert all(c.holds for c in (*run.certificates, *run.mistake_certificates(y * (np.arange(12) < 3), X, y)))
     assert "regret" in str(run)
+
+
+@pytest.mark.parametrize("given", [None, "1", 1j, np.ones(2)], ids=repr)
+def test_a_kernel_gives_numbers(given: Any) -> None:
+    class Odd(Kernel):
+        """Something else"""
+
+        def value(self, a: Vector, b: Vector) -> float:
+            return given
+
+    with pytest.raises(PartError, match=r"Odd.value must give a number, got"):
+        train(KernelPerceptron(Odd()), np.ones((2, 1)), [1.0, -1.0], compiled=False)
