@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.compile.memory import free_memory, physical_memory
+from lowregret.errors import DataError
 from lowregret.run.metrics import unlike
 from lowregret.types import Vector
 
+MATRICES = 3  # that there is to be room for: a run and its session have one each, which grow by being copied
 WORST = 10  # confusions that are worth telling
 WEIGHT, WRONG, LOSS = range(3)  # sums[…, y] over the rows of class y: Σc, Σc·[wrong], Σc·φ
 
@@ -37,15 +40,22 @@ class Confusion:
         weights = weights if weights.size else np.ones(codes.size)
         counted = np.flatnonzero(weights)
         own, guesses, weights = np.where(codes < 0, classes, codes)[counted], guesses[counted], weights[counted]
-        size = classes + 1
-        pairs = own * size + np.where(guesses < 0, classes, guesses)
         self.given, self.unlike = self.given + codes.size, self.unlike or unlike(weights)
-        counts, sums = self.counts + np.bincount(pairs, minlength=size * size).reshape(size, size), self.sums.copy()
+        sums = self.sums.copy()
         np.add.at(sums[WEIGHT], own, weights)  # one after the other: batches change no bit
         np.add.at(sums[WRONG], own, np.where(own == guesses, 0.0, weights))
         if losses is not None:
             np.add.at(sums[LOSS], own, weights * losses[counted])
-        self.counts, self.sums, self.judged = counts, sums, losses is not None  # all at once
+        np.add.at(self.counts, (own, np.where(guesses < 0, classes, guesses)), 1)  # where it lies: it may be large
+        self.sums, self.judged = sums, losses is not None
+
+    def require_room(self, classes: int) -> None:
+        """Raise a `DataError` if counts of this many classes do not fit into memory."""
+        if len(self.counts) <= classes and MATRICES * 8 * (classes + 1) ** 2 > min(physical_memory(), free_memory()):
+            raise DataError(
+                f"there is no room in memory to count which of {classes:,} classes is taken for which, one by one: "
+                "learn groups of them, or rows of fewer"
+            )
 
     def make_room(self, classes: int) -> None:
         """Enlarge the counts, if need be, to hold at least this many classes."""

@@ -115,6 +115,11 @@ class MulticlassRun(RowRun):
 
     def _taken(self, labels: Any, w: Vector, names: Mapping[float, str] | None) -> Any:
         self.codes = self.classes.encode(labels, w != 0 if w.size else None, names)
+        try:
+            self.confusion.require_room(len(self.classes))
+        except DataError:
+            self.classes.forget_after(len(self.classes) if self.classes.fixed else int(self._known[0]))
+            raise
         self.guesses = np.full(self.codes.size, NONE)
         self._room = self._new_room(self.codes.size)
         return self.codes

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as peer
 
+from lowregret import AdaGrad, DataError, Multiclass, Softmax
 from lowregret.loss import Absolute, Hinge, Logistic, Poisson, Square
+from lowregret.run.begin import begin
 from lowregret.run.confusion import Confusion
 from lowregret.run.metrics import BINS, Metrics, bin_of
 from lowregret.types import Vector
@@ -181,3 +183,21 @@ def test_ranking_does_not_depend_on_the_weight_of_a_class(up: float, down: float
     found = Metrics(Hinge())
     found.see(np.array([1.0, 1.0, -1.0, -1.0]), np.array([up, up, 3 * down, down]), np.array([1.0, 0.3, 0.5, 2.0]))
     assert found.auc == pytest.approx((3 / 8, 0.0), rel=1e-14)
+
+
+def test_classes_that_cannot_be_counted_are_not_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows were learnt, and then there was no room to count them: figures were of the rows after them alone."""
+    x, rows = np.eye(3), slice(0, 2)
+    run, unbroken = (begin(Multiclass(Softmax(), AdaGrad(0.5)), 3, compiled=False) for _ in range(2))
+    run.learn(x[rows], ["a", "b"])
+    with monkeypatch.context() as short:
+        short.setattr("lowregret.run.confusion.free_memory", lambda: 3 * 8 * 3**2)
+        run.learn(x[rows], ["a", "b"])
+        with pytest.raises(DataError, match="no room in memory to count which of 3 classes"):
+            run.learn(x, ["a", "b", "c"])
+    assert run.rounds == run.confusion.rows == 4
+    assert run.classes.names == ["a", "b"]
+    run.learn(x, ["a", "b", "c"])
+    unbroken.learn(x[[0, 1, 0, 1, 0, 1, 2]], ["a", "b", "a", "b", "a", "b", "c"])
+    np.testing.assert_array_equal(run.confusion.counts, unbroken.confusion.counts)
+    np.testing.assert_array_equal(run.weights, unbroken.weights)
