@@ -37,6 +37,7 @@ class Confusion:
         `losses` are those of the rows; the loss of a row of no known class is not used.
         """
         self.make_room(classes)
+        codes, guesses = codes.astype(np.int64, copy=False), guesses.astype(np.int64, copy=False)  # of no rows, any
         weights = weights if weights.size else np.ones(codes.size)
         counted = np.flatnonzero(weights)
         own, guesses, weights = np.where(codes < 0, classes, codes)[counted], guesses[counted], weights[counted]

@@ -15,6 +15,7 @@ from lowregret.loss import Absolute, Hinge, Logistic, Poisson, Square
 from lowregret.run.begin import begin
 from lowregret.run.confusion import Confusion
 from lowregret.run.metrics import BINS, Metrics, bin_of
+from lowregret.run.outcome import NOTHING
 from lowregret.types import Vector
 
 NONE = np.empty(0)
@@ -195,6 +196,7 @@ def test_classes_that_cannot_be_counted_are_not_learnt(monkeypatch: pytest.Monke
         run.learn(x[rows], ["a", "b"])
         with pytest.raises(DataError, match="no room in memory to count which of 3 classes"):
             run.learn(x, ["a", "b", "c"])
+    run.confusion.see(2, *NOTHING[1:3], np.empty(0))  # as sessions do then
     assert run.rounds == run.confusion.rows == 4
     assert run.classes.names == ["a", "b"]
     run.learn(x, ["a", "b", "c"])
