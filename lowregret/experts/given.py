@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lowregret.compile.memory import free_memory, physical_memory
 from lowregret.errors import DataError
 from lowregret.experts.by_name import by_name, unnamed
 from lowregret.learner.validate import real_numbers
@@ -16,11 +18,14 @@ from lowregret.types import Vector
 from lowregret.words import counted
 
 Matrix = NDArray[np.float64]
+NAME = 64  # bytes that a name takes at least
 
 
 def given_names(experts: Any) -> list[str]:
     """The names of experts, or of as many as a whole number says."""
     if isinstance(experts, (int, np.integer)):
+        if NAME * int(experts) > min(physical_memory(), free_memory()):
+            raise DataError(f"there is no room in memory for the names of {experts:,} experts: mix fewer")
         experts = unnamed(int(experts))
     if not isinstance(experts, Iterable):
         raise DataError(f"experts must be a whole number, or their names; got {experts!r}")
@@ -30,7 +35,7 @@ def given_names(experts: Any) -> list[str]:
     if other:
         raise DataError(f"names of experts are texts, got {other[0]!r}: give '{other[0]}', or only how many there are")
     if len(set(names)) < len(names):
-        raise DataError(f"two experts are called {max(names, key=names.count)!r}: give each a name of its own")
+        raise DataError(f"two experts are called {Counter(names).most_common(1)[0][0]!r}: give each a name of its own")
     return names
 
 

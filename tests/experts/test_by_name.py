@@ -115,3 +115,15 @@ def test_probabilities_of_classes_by_name() -> None:
     named.learn({"b": said[:, 1], "a": said[:, 0]}, came)
     assert np.array_equal(plain.forecasts, named.forecasts)
     assert np.array_equal(named.ask({"b": said[0, 1], "a": said[0, 0]})[1], plain.ask(said[0])[1])
+
+
+@pytest.mark.parametrize("experts", [2**40, 2**70])
+def test_more_experts_than_fit_into_memory_are_refused(experts: int) -> None:
+    """Their names were made until no memory was left."""
+    with pytest.raises(DataError, match="no room in memory for the names"):
+        ExpertMixture(experts, AdaHedge())
+
+
+def test_a_name_that_comes_twice_among_many_is_found_at_once() -> None:
+    with pytest.raises(DataError, match="two experts are called 'expert 7'"):
+        ExpertMixture([*(f"expert {k}" for k in range(100_000)), "expert 7"], AdaHedge())
