@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
@@ -15,6 +16,11 @@ _BREAKS = {ord(c): repr(c)[1:-1] for c in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _CONTROLS = [*range(9), *range(11, 32), *range(127, 160)]  # all but tabs and line feeds
 _DIRECTIONS = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]  # which change the order shown
 _SPELT = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS + _DIRECTIONS}
+
+
+def hyphenated(name: str) -> str:
+    """The name of a class as words with hyphens: log-cosh for LogCosh."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def visible(text: str) -> str:

@@ -19,9 +19,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowregret.compile.digest import is_ours
 from lowregret.compile.numerics import EPSILON, TOLERANCE, norm
 from lowregret.compile.part import Part
 from lowregret.types import Index, Vector
+from lowregret.words import hyphenated
 
 ROUNDING = 1 + 1e-12  # sizes that differ by rounding alone count as equal
 
@@ -29,8 +31,13 @@ ROUNDING = 1 + 1e-12  # sizes that differ by rounding alone count as equal
 class Domain(Part):
     """A closed convex set in R^d."""
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # of a user's own set, that of its class unless it says another
     playable: ClassVar[bool] = False  # whether a rule can keep its iterates in it; else it is for comparators only
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not (hasattr(cls, "name") or is_ours(cls.__module__)):
+            cls.name = hyphenated(cls.__name__)
 
     @abstractmethod
     def projection(self, v: Vector) -> Vector:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from lowregret.loss.base import Loss, NamedLoss
 from lowregret.loss.margin import Hinge
 from lowregret.loss.multiclass import MultiLoss, OneAgainstAll, PerceptronLoss
 from lowregret.loss.wrapped import Affine, OnMistakes
+from lowregret.words import hyphenated
 
 
 def loss_name(loss: Loss | MultiLoss) -> str:
@@ -21,7 +20,7 @@ def loss_name(loss: Loss | MultiLoss) -> str:
     if isinstance(loss, Affine):
         return f"affine-{loss_name(loss.loss)}"
     own: str | None = type(loss).__dict__.get("name")
-    return own or re.sub("(?<=[a-z])(?=[A-Z])", "-", type(loss).__name__).lower()
+    return own or hyphenated(type(loss).__name__)
 
 
 def usual_parameter(kind: type[NamedLoss]) -> str | None:

@@ -63,9 +63,10 @@ class CarefulRun(ProvedRun):
 
         Signals come in after `_rows_at_once`, or interpreted after each, never within one.
         """
+        learn = self._whole_rows if is_own(self.learner) else self._pass
         while True:
             end = min(i + (self._rows_at_once(x) if self.compiled else 1), len(y))
-            i = self._whole_rows(x, y[:end], w[:end], i, goal)
+            i = learn(x, y[:end], w[:end], i, goal, REACH)
             if self.state.rounds >= goal or (i < end and not self._learn_alone(x, y, w, i)):
                 return i
             i += i < end
@@ -73,24 +74,22 @@ class CarefulRun(ProvedRun):
                 return i
             let_in()
 
-    def _whole_rows(self, x: Rows, y: Any, w: Vector, i: int, goal: int) -> int:
+    def _whole_rows(self, x: Rows, y: Any, w: Vector, i: int, goal: int, limit: float) -> int:
         """Learn rows as `_pass` does; if a part of the user's own raises an error, the rows before that one alone.
 
         All is undone, and learnt again but for the last round counted, which may be the one that was broken off.
         """
-        if not is_own(self.learner):
-            return self._pass(x, y, w, i, goal, REACH)
         undo, rounds = self._undoing(), self.state.rounds
         try:
-            return self._pass(x, y, w, i, goal, REACH)
+            return self._pass(x, y, w, i, goal, limit)
         except BaseException:
             counted = self.state.rounds
             undo()
             if counted - 1 > rounds:
-                i = self._pass(x, y, w, i, counted - 1, REACH)
+                i = self._pass(x, y, w, i, counted - 1, limit)
             undo = self._undoing()
             try:
-                self._pass(x, y, w, i, counted, REACH)
+                self._pass(x, y, w, i, counted, limit)
             except BaseException:
                 undo()
             raise

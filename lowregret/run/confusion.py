@@ -25,7 +25,7 @@ class Confusion:
     """
 
     def __init__(self, counts: Any = None, sums: Vector | None = None) -> None:
-        self.counts = np.zeros((1, 1), np.int64) if counts is None else counts
+        self.counts = np.zeros((1, 1), np.int64) if counts is None else np.ascontiguousarray(counts)
         self.sums = np.zeros((3, len(self.counts))) if sums is None else sums
         self.given = 0  # rows, with those of weight 0
         self.unlike = False  # whether a row counted otherwise than once
@@ -47,7 +47,8 @@ class Confusion:
         np.add.at(sums[WRONG], own, np.where(own == guesses, 0.0, weights))
         if losses is not None:
             np.add.at(sums[LOSS], own, weights * losses[counted])
-        np.add.at(self.counts, (own, np.where(guesses < 0, classes, guesses)), 1)  # where it lies: it may be large
+        pairs = own * (classes + 1) + np.where(guesses < 0, classes, guesses)
+        np.add.at(self.counts.reshape(-1), pairs, 1)  # where it lies: it may be large
         self.sums, self.judged = sums, losses is not None
 
     def require_room(self, classes: int) -> None:

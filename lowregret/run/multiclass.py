@@ -382,7 +382,8 @@ class MulticlassRun(RowRun):
         guesses = codes
         if guessed or needs_guesses(self.learner):
             if codes.size != self.codes.size or not np.array_equal(codes[played], self.codes[played]):
-                raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {codes.size}")
+                got = "rows of other labels" if codes.size == self.codes.size else str(codes.size)
+                raise DataError(f"give all {self.state.rounds} rows of the run, learnt in one call; got {got}")
             guesses = self.guesses
         named = len(self.classes) if self.classes.fixed else 0
         fixed = self.linear, self.state, len(self.classes), named

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lowregret import Constant, Euclidean, MirrorDescent, play
 from lowregret.domain import (
     Box,
     CvxSet,
@@ -24,6 +25,7 @@ from lowregret.domain import (
     Reals,
     Simplex,
     Spectrahedron,
+    Whole,
 )
 from lowregret.domain.ball import _project_l1
 from lowregret.domain.simplex import project_simplex
@@ -367,3 +369,26 @@ def test_one_dimension(domain: Domain, low: float, high: float) -> None:
     assert domain.diameter(1) == high - low
     assert domain.projection(np.array([100.0])) == high
     assert domain.projection(np.array([-100.0])) == low
+
+
+class HalfSpace(Whole):
+    """u₁ ≤ 1"""
+
+    def projection(self, v: Vector) -> Vector:
+        w = np.array(v, float)
+        w[0] = min(w[0], 1.0)
+        return w
+
+    def support(self, theta: Vector) -> float:
+        return float(theta[0]) if theta[0] >= 0 and not np.any(theta[1:]) else math.inf
+
+    def reach(self, q: float, d: int) -> float:
+        return math.inf
+
+    def diameter(self, d: int) -> float:
+        return math.inf
+
+
+def test_a_set_of_ones_own_is_named_by_its_class_where_it_has_no_name() -> None:
+    game = play(MirrorDescent(Euclidean(HalfSpace()), Constant(0.1)), np.eye(2), compiled=False)
+    assert "half-space" in str(game)
