@@ -56,6 +56,9 @@ class Certificate:
     details: dict[str, float] = field(default_factory=dict)
     rounding: float = 0.0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "comparator", dict(self.comparator))  # of its own: others may share what was given
+
     @property
     def regret_interval(self) -> tuple[float, float] | None:
         """Two numbers with the exact regret between them.

@@ -51,6 +51,11 @@ def free_memory() -> float:
         return math.inf
 
 
+def room() -> float:
+    """The bytes of memory that may be asked for: those that programs can have now, of those that the machine has."""
+    return min(physical_memory(), free_memory())
+
+
 def zeros(size: int, kind: Any, ahead: int = 0) -> Any:
     """Zeros that begin at a cache line, `ahead` bytes set aside; memory that is never written to is never taken."""
     count = size * np.dtype(kind).itemsize

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.compile.memory import free_memory, physical_memory
+from lowregret.compile.memory import room
 from lowregret.errors import DataError
 from lowregret.experts.by_name import by_name, unnamed
 from lowregret.learner.validate import real_numbers
@@ -24,7 +24,7 @@ NAME = 64  # bytes that a name takes at least
 def given_names(experts: Any) -> list[str]:
     """The names of experts, or of as many as a whole number says."""
     if isinstance(experts, (int, np.integer)):
-        if NAME * int(experts) > min(physical_memory(), free_memory()):
+        if NAME * int(experts) > room():
             raise DataError(f"there is no room in memory for the names of {experts:,} experts: mix fewer")
         experts = unnamed(int(experts))
     if not isinstance(experts, Iterable):

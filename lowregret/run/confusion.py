@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.compile.memory import free_memory, physical_memory
+from lowregret.compile.memory import room
 from lowregret.errors import DataError
 from lowregret.run.metrics import unlike
 from lowregret.types import Vector
@@ -53,7 +53,7 @@ class Confusion:
 
     def require_room(self, classes: int) -> None:
         """Raise a `DataError` if counts of this many classes do not fit into memory."""
-        if len(self.counts) <= classes and MATRICES * 8 * (classes + 1) ** 2 > min(physical_memory(), free_memory()):
+        if len(self.counts) <= classes and MATRICES * 8 * (classes + 1) ** 2 > room():
             raise DataError(
                 f"there is no room in memory to count which of {classes:,} classes is taken for which, one by one: "
                 "learn groups of them, or rows of fewer"

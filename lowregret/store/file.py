@@ -20,7 +20,7 @@ from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 
-from lowregret.compile.memory import free_memory, physical_memory, roomy
+from lowregret.compile.memory import room, roomy
 from lowregret.compile.turns import Shared, turns_of
 from lowregret.errors import CheckError, DataError, LowRegretError, PartError, StoreError
 from lowregret.store.migrate import FORMAT as FORMAT
@@ -208,7 +208,7 @@ def _room(code: str, shape: list[int]) -> int:
 
 def _require_memory(size: int) -> None:
     """Raise a `MemoryError` for arrays that do not fit into memory: a few bytes may stand for a million."""
-    if size > min(physical_memory(), free_memory()):
+    if size > room():
         raise MemoryError(f"its arrays take {size:,} bytes, more than there is memory")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lowregret.compile.memory import free_memory, physical_memory
+from lowregret.compile.memory import room
 from lowregret.errors import DataError
 from lowregret.stream.source import STDIN, Source
 from lowregret.types import Vector
@@ -123,12 +123,12 @@ def _from_arrow(path: str, wanted: Collection[str] | None) -> Table:
     parts: dict[str, list[Any]] = {}
     odd: dict[str, str] = {}
     kinds: dict[str, str] = {}
-    room, size = min(physical_memory(), free_memory()), 0
+    most, size = room(), 0
     with arrow_errors(path):
         for batch, _ in record_batches(path, path, True):
             _require_one_each(batch.schema.names, path)
             size += _CELL * batch.num_rows * batch.num_columns
-            if size > room:
+            if size > most:
                 raise DataError(f"{path} has too many rows to be in memory at once: {batch.num_rows:,} in a batch")
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 found = cells(column) if wanted is None or name in wanted else np.empty(0)

@@ -273,6 +273,15 @@ def test_a_loss_is_put_to_the_test_where_specialists_met_it(linearised: bool, tm
     assert not load(panel.save(tmp_path / "panel.lr")).certificate.premises_hold
 
 
+def test_a_certificate_that_is_changed_changes_no_other() -> None:
+    """All certificates of mixtures had one dict of comparators: whoever noted something in one noted it in all."""
+    first, second = (ExpertMixture(2, AdaHedge(), Square(), compiled=False) for _ in range(2))
+    for mixture in (first, second):
+        mixture.learn([[0.0, 1.0]], [0.5])
+    first.certificate.comparator["set"] = "experts"
+    assert second.certificate.comparator["set"] == first.certificate.comparator["set"] == "simplex"
+
+
 def test_the_regret_that_is_told_is_to_whom_it_is_told_to_be() -> None:
     """Experts on both sides of the outcomes: their mean is far better than the best of them."""
     y = np.zeros(40)

@@ -192,7 +192,7 @@ def test_classes_that_cannot_be_counted_are_not_learnt(monkeypatch: pytest.Monke
     run, unbroken = (begin(Multiclass(Softmax(), AdaGrad(0.5)), 3, compiled=False) for _ in range(2))
     run.learn(x[rows], ["a", "b"])
     with monkeypatch.context() as short:
-        short.setattr("lowregret.run.confusion.free_memory", lambda: 3 * 8 * 3**2)
+        short.setattr("lowregret.compile.memory.free_memory", lambda: 3 * 8 * 3**2)
         run.learn(x[rows], ["a", "b"])
         with pytest.raises(DataError, match="no room in memory to count which of 3 classes"):
             run.learn(x, ["a", "b", "c"])

@@ -328,7 +328,7 @@ def test_arrays_that_are_larger_than_the_machine_are_refused(
     store.write(path, "thing", {}, {f"a{k}": np.ones(50_000) for k in range(20)})
     assert path.stat().st_size < 10_000
     assert len(store.read(path, "thing")[1]) == 20
-    monkeypatch.setattr(store, memory, lambda: 10 * 50_000 * 8)
+    monkeypatch.setattr(f"lowregret.compile.memory.{memory}", lambda: 10 * 50_000 * 8)
     monkeypatch.setattr(store, "_unpacked", None)  # nothing is unpacked
     with pytest.raises(StoreError, match=r"its arrays take 8,000,000 bytes, more than there is memory"):
         store.read(path, "thing")

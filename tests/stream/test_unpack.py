@@ -133,6 +133,6 @@ def test_runs_and_views_without_end_are_refused(tmp_path: Path, monkeypatch: pyt
     with pa.ipc.new_file(path, (table := pa.table({"x": pa.nulls(1000), "y": pa.nulls(1000)})).schema) as writer:
         writer.write_table(table)
     assert len(read_table(str(path))) == 1000
-    monkeypatch.setattr("lowregret.stream.table.free_memory", lambda: 15_999.0)
+    monkeypatch.setattr("lowregret.compile.memory.free_memory", lambda: 15_999.0)
     with pytest.raises(DataError, match=r"f\.arrow has too many rows to be in memory at once: 1,000 in a batch"):
         read_table(str(path))
