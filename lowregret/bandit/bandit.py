@@ -22,7 +22,7 @@ from lowregret.compile.signals import let_in
 from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
-from lowregret.learner.validate import finite_numbers, is_positive, is_whole
+from lowregret.learner.validate import finite_numbers, is_positive, is_whole, require_room
 from lowregret.run.lags import checked_delay
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
@@ -57,6 +57,7 @@ class Bandit(Chooser):
         self.algorithm = TsallisInf() if algorithm is None else algorithm
         if not isinstance(self.algorithm, BanditAlgorithm):
             raise PartError(f"the algorithm must be one such as Exp3(eta=0.1) or TsallisInf(), got {algorithm!r}")
+        require_room(int(arms), "arms")
         self.compiled = compiled and compilable(self.algorithm)
         super().__init__(low, high)
         self.state = BanditState.start(int(arms), self.algorithm.room(int(arms)), seed)

@@ -20,7 +20,7 @@ from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
 from lowregret.domain import Box, Domain, L2Ball, Simplex
 from lowregret.errors import DataError, DivergedError, PartError
-from lowregret.learner.validate import is_positive, is_whole
+from lowregret.learner.validate import is_positive, is_whole, require_room
 from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -39,6 +39,7 @@ class Shape:
     def __init__(self, domain: Domain, dimension: int, outside: bool = False) -> None:
         if not (isinstance(domain, Domain) and is_whole(dimension, 1)):
             raise PartError(f"bandit descent needs a set and its number of coordinates, got {domain!r}, {dimension!r}")
+        require_room(int(dimension), "coordinates")
         domain.fits(dimension)
         self.domain, self.flat = domain, isinstance(domain, Simplex) and not outside
         self.dimension = dimension - 1 if self.flat else dimension

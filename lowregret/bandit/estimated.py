@@ -15,7 +15,7 @@ from lowregret.compile.turns import in_turn
 from lowregret.convex.functions import LinearFunction
 from lowregret.domain import Domain
 from lowregret.errors import DivergedError, PartError
-from lowregret.learner.validate import finite_rows, is_whole
+from lowregret.learner.validate import finite_rows, is_whole, require_room
 from lowregret.play.player import RuleSeat
 from lowregret.rule import Rule
 from lowregret.run.round_by_round import Contents, Recorded
@@ -38,6 +38,7 @@ class EstimatedDescent(Recorded):
         super().__init__()
         if not (isinstance(rule, Rule) and is_whole(dimension, 1)):
             raise PartError(f"a rule and a whole number of coordinates are needed, got {rule!r} and {dimension!r}")
+        require_room(int(dimension), "coordinates")
         rule.fits(dimension)
         self.compiled, self.seat = compiled, RuleSeat(rule, dimension, compiled)
         self.comparator = comparator or natural_comparator(self.seat.learner, dimension)

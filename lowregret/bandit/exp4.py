@@ -20,7 +20,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.random import uniform
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
-from lowregret.learner.validate import is_positive, is_whole, real_numbers
+from lowregret.learner.validate import is_positive, is_whole, real_numbers, require_room
 from lowregret.run.round_by_round import Contents
 from lowregret.store.file import Arrays
 from lowregret.types import Vector
@@ -52,6 +52,7 @@ class Exp4(Chooser):
         sizes: tuple[Any, ...] = experts, arms
         if not (all(is_whole(n, 1) for n in sizes) and is_positive(eta)):
             raise PartError(f"EXP4 needs experts and arms ≥ 1 and eta > 0, got {experts!r}, {arms!r}, {eta!r}")
+        require_room(int(experts) + int(arms), "experts and arms")
         super().__init__(low, high)
         self.arms, self.eta, self.centred, self.compiled = int(arms), float(eta), bool(centred), compiled
         self.state = BanditState.start(experts, np.full(experts, 1 / experts), seed)

@@ -17,7 +17,7 @@ from lowregret.certificate import Certificate, Premise, certificates
 from lowregret.compile.random import new_chance, uniform
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, DivergedError, PartError
-from lowregret.learner.validate import is_whole
+from lowregret.learner.validate import is_whole, require_room
 from lowregret.mirror import Entropy
 from lowregret.rule import MirrorDescent, Rule
 from lowregret.run.round_by_round import Contents, Recorded, prefixed
@@ -83,6 +83,7 @@ class ExpertRanking(BanditRanking):
     def __init__(self, experts: int, items: int, eta: float, *, seed: int = 0) -> None:
         if not is_whole(items, 1):
             raise PartError(f"there must be a whole number of items to rank, at least 1, got {items!r}")
+        require_room(int(items), "items")
         super().__init__(EstimatedDescent(MirrorDescent(Entropy(), Constant(eta)), experts))
         self.items, self.chance = int(items), new_chance(seed)
         self._orders: Any = None

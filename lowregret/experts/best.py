@@ -24,6 +24,7 @@ from lowregret.types import Vector
 Matrix = NDArray[np.float64]
 STEPS = 200  # of Newton's method, each exact on the simplex
 PROGRAMME = 500_000  # cells up to which a linear programme is solved
+TINY = 1e-300  # a likelihood whose logarithm is a number
 NEAR = 1e-10  # gap, relative to the loss, that is near enough
 STEEP = 1e8  # slopes over curvatures, beyond which steps of a quadratic programme lead far outside the simplex
 
@@ -106,13 +107,37 @@ def _stacked(above: Any, below: Any) -> Any:
 
 def least_squares(errors: Matrix) -> Solution:
     """min ‖Du‖² over the simplex for D[t, i], the error of expert i."""
-    a = errors.T @ errors
-    u = quadratic_on_simplex(a, np.zeros(len(a)), np.full(len(a), 1 / len(a)))
+    a, lengths = _products(errors), np.linalg.norm(errors, axis=0)
+    u = quadratic_on_simplex(a, np.zeros(lengths.size), _corner(lengths))
     slope = 2 * (a @ u)
     sizes = np.abs(errors) @ u
-    terms = float(sizes @ sizes) + math.sqrt(float(np.max(np.diag(a)))) * float(np.linalg.norm(sizes))
+    terms = float(sizes @ sizes) + float(np.max(lengths)) * float(np.linalg.norm(sizes))
     gap, off = max(float(slope @ u - slope.min()), 0.0), _off(errors, terms)
     return Solution(u, float(np.sum((errors @ u) ** 2)), gap + off, off)
+
+
+def _corner(values: Vector) -> Vector:
+    """The corner of the simplex at the least value: from there, few experts are ever used at once."""
+    return np.asarray(np.arange(values.size) == np.argmin(values), float)
+
+
+class Products:
+    """MᵀM for a matrix M of few rows and many columns: what is asked for is computed, as all would not fit anywhere."""
+
+    def __init__(self, m: Matrix) -> None:
+        self.m = m
+
+    def __getitem__(self, at: tuple[Any, Any]) -> Matrix:
+        rows, columns = (np.ravel(places) for places in at)
+        return np.asarray(self.m[:, rows].T @ self.m[:, columns])
+
+    def __matmul__(self, u: Vector) -> Vector:
+        return np.asarray(self.m.T @ (self.m @ u))
+
+
+def _products(m: Matrix) -> Matrix | Products:
+    """MᵀM, as a matrix if it is no larger than M."""
+    return np.asarray(m.T @ m) if len(m) >= m.shape[1] else Products(m)
 
 
 def _off(errors: Matrix, terms: float) -> float:
@@ -127,7 +152,7 @@ def best_mixture(likely: Matrix) -> Solution:
     of 1/(1 + λ), λ the length of the Newton step, always descends.
     """
     u = np.full(likely.shape[1], 1 / likely.shape[1])
-    gap = math.inf
+    gap, target = math.inf, _corner(-np.log(np.maximum(likely, TINY)).sum(0))
     for _ in range(STEPS):
         p = likely @ u
         if not np.all(p > 0):
@@ -137,7 +162,7 @@ def best_mixture(likely: Matrix) -> Solution:
         gap = max(float(rise.max() - rise @ u), 0.0)
         if gap <= NEAR * len(likely):
             break
-        target = quadratic_on_simplex(ratio.T @ ratio, 2 * rise, u)
+        target = quadratic_on_simplex(_products(ratio), 2 * rise, target)
         length = float(np.linalg.norm(ratio @ (target - u)))
         u = u + (target - u) / (1 + (length if length > 0.25 else 0.0))
     logs = np.log(likely @ u)
@@ -145,14 +170,15 @@ def best_mixture(likely: Matrix) -> Solution:
     return Solution(u, float(-logs.sum()), gap + off, off)
 
 
-def quadratic_on_simplex(a: Matrix, b: Vector, start: Vector) -> Vector:
+def quadratic_on_simplex(a: Matrix | Products, b: Vector, start: Vector) -> Vector:
     """argmin ½uᵀAu − ⟨b, u⟩ over the simplex, from a point of it: active sets, O(N³) for each change of the support."""
     u, used = start.copy(), start > 0
     for _ in range(10 * u.size + 100):
         kept = np.flatnonzero(used)
         if not kept.size:  # by rounding, of numbers out of all proportion
             return start.copy()
-        wanted = _stationary(a[np.ix_(kept, kept)], b[kept])
+        inner = a[np.ix_(kept, kept)]
+        wanted = _stationary(inner, b[kept])
         down = wanted < 0
         if np.any(down):
             far = u[kept][down] / (u[kept][down] - wanted[down])
@@ -164,7 +190,8 @@ def quadratic_on_simplex(a: Matrix, b: Vector, start: Vector) -> Vector:
         slope = a @ u - b
         i = int(np.argmin(np.where(used, math.inf, slope)))
         level = float(slope @ u)
-        if used[i] or slope[i] >= level - 1e-13 * (abs(level) + float(np.abs(slope).max())):
+        off = 1e-13 * (abs(level) + float(np.abs(slope).max())) + 8 * EPSILON * float(np.abs(inner).max())
+        if used[i] or slope[i] >= level - off:
             break
         used[i] = True
     u = np.maximum(u, 0.0)

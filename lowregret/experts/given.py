@@ -10,22 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowregret.compile.memory import room
 from lowregret.errors import DataError
 from lowregret.experts.by_name import by_name, unnamed
-from lowregret.learner.validate import real_numbers
+from lowregret.learner.validate import real_numbers, require_room
 from lowregret.types import Vector
 from lowregret.words import counted
 
 Matrix = NDArray[np.float64]
-NAME = 64  # bytes that a name takes at least
 
 
 def given_names(experts: Any) -> list[str]:
     """The names of experts, or of as many as a whole number says."""
     if isinstance(experts, (int, np.integer)):
-        if NAME * int(experts) > room():
-            raise DataError(f"there is no room in memory for the names of {experts:,} experts: mix fewer")
+        require_room(int(experts), "names of experts")
         experts = unnamed(int(experts))
     if not isinstance(experts, Iterable):
         raise DataError(f"experts must be a whole number, or their names; got {experts!r}")

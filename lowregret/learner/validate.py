@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from lowregret.compile.memory import room
 from lowregret.compile.part import Part
 from lowregret.errors import DataError, DivergedError, LowRegretError, PartError
 from lowregret.loss import Loss
@@ -26,6 +27,7 @@ _MANY = "; name one class with --positive, or learn them all with a loss of many
 Place = Callable[[int], str]  # where row i is, for errors
 SIZES = [MASS, GROWN, CONTENT, FARTHEST, LARGEST_BET]  # sums that are finite as long as the weights are
 LARGE = 1e40  # numbers of a row up to which their squares can be summed over all rows of a run
+FEW = 64  # bytes that a name, or the numbers that are kept of an arm, take at least
 MANY = 1 << 40  # features of which NumPy cannot even say how much memory they need
 _PLAIN = frozenset((bool, int, float, str, bytes, type(None)))  # types whose values do nothing by themselves
 WHOLE_LIMIT = 10_000  # coordinates up to which O(d) work per sparse row is accepted
@@ -133,6 +135,12 @@ def require_rows(x: Rows, features: int) -> None:
         raise DataError("there are no rows")
     if x.shape[1] != features:
         raise DataError(f"the rows have {x.shape[1]} features, the learner {features}")
+
+
+def require_room(count: int, what: str) -> None:
+    """Raise a `DataError` if there is no room in memory for this many things, each of which takes a few numbers."""
+    if FEW * count > room():
+        raise DataError(f"there is no room in memory for {count:,} {what}: take fewer")
 
 
 @contextmanager

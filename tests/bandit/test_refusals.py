@@ -43,6 +43,13 @@ def test_it_is_refused(what: str, given: Any) -> None:
         REFUSED[what](given)
 
 
+@pytest.mark.parametrize("given", [2**40, 2**70])
+@pytest.mark.parametrize("what", ["arms", "experts", "coordinates", "coordinates of estimates"])
+def test_what_does_not_fit_into_memory_is_refused(what: str, given: int) -> None:
+    with pytest.raises(LowRegretError, match="no room in memory for"):
+        REFUSED[what](given)
+
+
 @pytest.mark.parametrize("cost", ["a", None, [1.0, 2.0]])
 def test_costs_of_points_are_numbers(cost: Any) -> None:
     with pytest.raises(LowRegretError, match="must be finite"):

@@ -120,7 +120,7 @@ def test_probabilities_of_classes_by_name() -> None:
 @pytest.mark.parametrize("experts", [2**40, 2**70])
 def test_more_experts_than_fit_into_memory_are_refused(experts: int) -> None:
     """Their names were made until no memory was left."""
-    with pytest.raises(DataError, match="no room in memory for the names"):
+    with pytest.raises(DataError, match=f"no room in memory for {experts:,} names of experts"):
         ExpertMixture(experts, AdaHedge())
 
 

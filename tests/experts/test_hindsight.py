@@ -75,6 +75,17 @@ def test_quadratic_programmes(n: int, rank: int, seed: int) -> None:
     assert float(slope @ u - slope.min()) <= 1e-7 * scale
 
 
+@pytest.mark.parametrize("loss", [Square(), BinaryLogScore()])
+def test_far_more_experts_than_rounds(loss: Loss) -> None:
+    """A matrix of experts × experts took all memory, and where there was enough of it, thousands of solutions of it."""
+    rng = np.random.default_rng(4)
+    x, y = rng.uniform(0.1, 0.9, (5, 1, 100_000)), np.array([[1.0], [0.0], [1.0], [1.0], [0.0]])
+    found = best_combination(loss, x, y)
+    assert found is not None
+    assert found.gap <= 1e-6
+    assert found.value == pytest.approx(total(loss, x, y, found.w), abs=1e-6)
+
+
 def test_switching_is_brute_force() -> None:
     losses = np.random.default_rng(3).random((6, 3))
     for allowed, path in enumerate(best_switching(losses, 4, compiled=False)):
