@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from lowregret.cli.losses import make_loss
@@ -84,8 +85,11 @@ def forecast_loss(words: str) -> ForecastLoss:
     return ForecastLoss(make_loss(ALIASES.get(name, name) + colon + given))
 
 
-def loss_words(loss: Loss, parts: int = 1) -> str:
-    """The words for `--loss` that say a loss of forecasts of this many numbers, the usual where there are several."""
+def loss_words(loss: Loss, parts: int = 1, called: str | None = None) -> str:
+    """The words for `--loss` that say a loss of forecasts of this many numbers: as it was called, or else the usual."""
+    with suppress(PartError):  # of a name that a file made up
+        if called is not None and (named := forecast_loss(called)).loss(parts) == loss and not named.season:
+            return called
     for name, record in FORECAST_LOSSES.items():
         if loss == (record.many if parts > 1 else record.one):
             return name

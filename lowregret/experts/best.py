@@ -107,7 +107,7 @@ def _stacked(above: Any, below: Any) -> Any:
 
 def least_squares(errors: Matrix) -> Solution:
     """min ‖Du‖² over the simplex for D[t, i], the error of expert i."""
-    a, lengths = _products(errors), np.linalg.norm(errors, axis=0)
+    a, lengths = _gram(errors), np.linalg.norm(errors, axis=0)
     u = quadratic_on_simplex(a, np.zeros(lengths.size), _corner(lengths))
     slope = 2 * (a @ u)
     sizes = np.abs(errors) @ u
@@ -121,7 +121,7 @@ def _corner(values: Vector) -> Vector:
     return np.asarray(np.arange(values.size) == np.argmin(values), float)
 
 
-class Products:
+class Gram:
     """MᵀM for a matrix M of few rows and many columns: what is asked for is computed, as all would not fit anywhere."""
 
     def __init__(self, m: Matrix) -> None:
@@ -135,9 +135,9 @@ class Products:
         return np.asarray(self.m.T @ (self.m @ u))
 
 
-def _products(m: Matrix) -> Matrix | Products:
+def _gram(m: Matrix) -> Matrix | Gram:
     """MᵀM, as a matrix if it is no larger than M."""
-    return np.asarray(m.T @ m) if len(m) >= m.shape[1] else Products(m)
+    return np.asarray(m.T @ m) if len(m) >= m.shape[1] else Gram(m)
 
 
 def _off(errors: Matrix, terms: float) -> float:
@@ -162,7 +162,7 @@ def best_mixture(likely: Matrix) -> Solution:
         gap = max(float(rise.max() - rise @ u), 0.0)
         if gap <= NEAR * len(likely):
             break
-        target = quadratic_on_simplex(_products(ratio), 2 * rise, target)
+        target = quadratic_on_simplex(_gram(ratio), 2 * rise, target)
         length = float(np.linalg.norm(ratio @ (target - u)))
         u = u + (target - u) / (1 + (length if length > 0.25 else 0.0))
     logs = np.log(likely @ u)
@@ -170,7 +170,7 @@ def best_mixture(likely: Matrix) -> Solution:
     return Solution(u, float(-logs.sum()), gap + off, off)
 
 
-def quadratic_on_simplex(a: Matrix | Products, b: Vector, start: Vector) -> Vector:
+def quadratic_on_simplex(a: Matrix | Gram, b: Vector, start: Vector) -> Vector:
     """argmin ½uᵀAu − ⟨b, u⟩ over the simplex, from a point of it: active sets, O(N³) for each change of the support."""
     u, used = start.copy(), start > 0
     for _ in range(10 * u.size + 100):

@@ -87,6 +87,7 @@ class ExpertMixture(Recorded):
         self.late = 0  # outcomes that came late in earlier versions, which did not know their drift
         self.inside = self.orderly = True  # forecasts are where the substitution wants them; outcomes came in order
         self.met = first_met(loss)  # forecasts and outcomes, if the loss is put to the test
+        self.called: str | None = None  # the name that its loss was given, of which it may have several
         self.pending: dict[int, tuple[Matrix, Matrix]] = OrderedDict()  # forecasts and mixture, whose first is known
         self.asked = self.ahead = self.first = 0  # rounds; numbers less rounds, and the first so numbered: see `ask`
         self._round_of: dict[int, int] = {}  # of numbers that wait
@@ -396,4 +397,4 @@ class ExpertMixture(Recorded):
         return why_refused(self.loss_function, type(self.aggregator).__name__, p[t], y[t], number)
 
 
-_PLAIN = ("parts", "linearised", "compiled", "late", "inside", "orderly", "asked")
+_PLAIN = ("parts", "linearised", "compiled", "late", "inside", "orderly", "asked", "called")

@@ -27,6 +27,7 @@ from lowregret.store.schema import (
     extended,
     floats,
     items,
+    maybe,
     number,
     part,
     whole,
@@ -95,7 +96,7 @@ class MixtureSchema(BookSchema):
         parts = {"aggregator": part(Aggregator), "loss": part(Loss), "substitution": part(Substitution)}
         counts = {"parts": whole(1), "late": whole(), "asked": whole(), "every": whole(1)}
         flags = dict.fromkeys(("linearised", "compiled", "inside", "orderly"), FLAG)
-        return {"names": items(TEXT, 1)} | parts | counts | flags | MET
+        return {"names": items(TEXT, 1), "called": maybe(TEXT)} | parts | counts | flags | MET
 
     def width(self, told: Told) -> int:
         """Weights kept of a round."""

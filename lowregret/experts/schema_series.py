@@ -55,7 +55,7 @@ class SeriesSchema(RecordedSchema):
     def own_fields(self) -> dict[str, Field]:
         counts = {"steps": items(whole(-MOST)), "asked": whole()}
         flags = {"linearised": FLAG, "compiled": FLAG, "dated": maybe(FLAG), "zoned": maybe(FLAG)}
-        texts = {"names": items(TEXT, 1), "series": items(TEXT)}
+        texts = {"names": items(TEXT, 1), "series": items(TEXT), "called": maybe(TEXT)}
         weighing = {"weighing": Field(f"one of {', '.join(WEIGHTS)}", lambda value: value in WEIGHTS)}
         lanes = {"lanes": items(part(Aggregator), 1), "chief": maybe(part(Aggregator)), "loss": part(Loss)}
         return lanes | texts | counts | flags | weighing | MET

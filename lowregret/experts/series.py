@@ -81,6 +81,7 @@ class SeriesMixture(Recorded):
         self.keys = SeriesKeys(weights)
         self.waiting = WaitingForecasts.empty(len(self.names))
         self.asked = self.ahead = self.first = 0  # forecasts; numbers less forecasts; the first so numbered
+        self.called: str | None = None  # the name that its loss was given, of which it may have several
         self.met = first_met(loss)
         self.forecasts, self.numbers = np.empty(0), np.empty(0, np.int64)
         self.skipped = 0  # rows of the latest table that were learnt before

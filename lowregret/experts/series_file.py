@@ -37,6 +37,7 @@ def write_series(m: SeriesMixture) -> tuple[dict[str, Any], Arrays]:
         "dated": keys.dated,
         "zoned": keys.zoned,
         "asked": m.asked,
+        "called": m.called,
     }
     description |= {} if m.met is None else {"met": m.met.to_json()}
     arrays = {"last": keys.last, "clocks": np.array([keys.clock, keys.latest])}
@@ -57,7 +58,7 @@ def read_series(kind: type[Kind], found: Contents) -> Kind:
     made = kind(names, found.part("loss"), weights=weighing, aggregator=single, linearised=linearised)
     made.way = made.way._replace(compiled=found.description["compiled"])
     keys = made.keys
-    keys.series, keys.steps, made.asked = found.tell("series", "steps", "asked")
+    keys.series, keys.steps, made.asked, made.called = found.tell("series", "steps", "asked", "called")
     keys.dated, keys.zoned = found.tell("dated", "zoned")
     keys.last, (keys.clock, keys.latest) = found.arrays["last"], found.arrays["clocks"].tolist()
     made.met = MetScores.of(found.description["met"]) if "met" in found.description else made.met

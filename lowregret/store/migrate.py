@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 10  # raised when readers of the one could not make sense of the other
+FORMAT = 11  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -247,7 +247,25 @@ def from_9(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Co
     return description, arrays
 
 
-STEPS: dict[int, Step] = {4: from_4, 5: from_5, 6: from_6, 7: from_7, 8: from_8, 9: from_9}  # from format n to n + 1
+def from_10(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 11: mixtures of experts know what their loss was called, which is not known of those from before."""
+    if "asked" in description and ("aggregator" in description or kind == "series-experts"):
+        description["called"] = None
+    for inner in description.values():
+        if isinstance(inner, dict):
+            from_10("", inner, arrays)
+    return description, arrays
+
+
+STEPS: dict[int, Step] = {
+    4: from_4,
+    5: from_5,
+    6: from_6,
+    7: from_7,
+    8: from_8,
+    9: from_9,
+    10: from_10,
+}  # from format n to n + 1
 
 
 def migrated(format: int, kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lowregret import load
 from lowregret.cli.forecast_losses import loss_names
 from tests.cli.running import run, written
 from tests.cli.test_experts import numbers, table
@@ -143,20 +144,31 @@ def test_usual_names_of_losses(capsys: Capsys, tmp_path: Path, usual: str, other
 
 
 @pytest.mark.parametrize(
-    ("made", "later"),
+    ("made", "usual"),
     [
         ("mae", "mae"),
         ("rmse", "mse"),
+        ("brier", "mse"),
         ("pinball:0.9", "pinball:0.9"),
         ("log", "log"),
         ("huber:2", "huber:2.0"),
     ],
 )
-def test_a_mixture_that_goes_on_names_its_loss_as_usual(capsys: Capsys, tmp_path: Path, made: str, later: str) -> None:
+def test_a_mixture_that_goes_on_calls_its_loss_by_its_name(
+    capsys: Capsys, tmp_path: Path, made: str, usual: str
+) -> None:
+    """`rmse` and `brier` were told as mse, for a file held the loss alone; names that are not of it are not told."""
     x, y = numbers()
     file, model = table(tmp_path, np.clip(x, 0.1, 0.9), (y > 0).astype(float)), str(tmp_path / "m.lr")
-    assert run(capsys, "experts", file, *WORDS, "--loss", made, "-o", model).code == 0
-    assert run(capsys, "experts", file, "--resume", model, "--json").json["loss"]["name"] == later
+    for more in ((), ("--delay", 2)):
+        assert run(capsys, "experts", file, *WORDS, "--loss", made, "-o", model, *more).code == 0
+        for name, later in ((made, made), ("mase:3", usual), ("no name", usual)):
+            mixture: Any = load(model)
+            mixture.called = name
+            mixture.save(model)
+            told = run(capsys, "experts", file, "--target", "y", "--resume", model)
+            assert f"loss: {later}" in told.out
+            assert ("root mean square" in told.out) == (later == "rmse")
 
 
 def test_the_root_of_the_mean_is_shown(capsys: Capsys, tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def _mix_plain(args: Namespace, clock: Clock, columns: Table) -> int:
     bounds = refuse_or_drop(args, columns)
     found = read_forecasts(args, columns)
     panel = make_panel(args, found)
+    panel.called = args.loss
     if args.promise is not None and not args.quiet:
         print(f"lowregret: {args.promise}", file=sys.stderr)
     learning = time.perf_counter()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.clock import Clock
-from lowregret.cli.forecast_losses import loss_words
+from lowregret.cli.forecast_losses import forecast_loss, loss_words
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, write_page
 from lowregret.cli.json_output import print_json
@@ -49,7 +49,8 @@ def resumed_mixture(args: Namespace) -> Any:
 
 def go_on(args: Namespace, clock: Clock, table: Table, panel: ExpertMixture) -> int:
     """Learn the rows of a further table, and tell how these went."""
-    args.loss = loss_words(panel.loss_function, panel.parts) if isinstance(panel.substitution, Mean) else "brier"
+    usual = panel.called if isinstance(panel.substitution, Mean) else "brier"
+    args.loss = loss_words(panel.loss_function, panel.parts, usual)
     found = read_forecasts(args, with_outcomes(args, table))
     joined = [name for name in found.names if name not in panel.names]
     retired = [name for name in panel.names if name not in found.names]
@@ -68,7 +69,7 @@ def go_on(args: Namespace, clock: Clock, table: Table, panel: ExpertMixture) -> 
         write_predictions(args.predictions, p)
     if args.weights_over_time:
         write_weights(args.weights_over_time, panel)
-    lines = [*_lines(args, found, panel, joined, retired, before), *_figures(panel, x, found.y, p)]
+    lines = [*_lines(args, found, panel, joined, retired, before), *_figures(args, panel, x, found.y, p)]
     _tell(args, panel, "\n".join([*lines, *_proof(args, panel)]), clock, (joined, retired, before))
     return 0
 
@@ -88,10 +89,11 @@ def _lines(
         yield f"future           {counted(found.unknown, 'row')} without an outcome: forecast, not learnt"
 
 
-def _figures(panel: ExpertMixture, x: Any, y: Any, p: Any) -> Iterator[str]:
+def _figures(args: Namespace, panel: ExpertMixture, x: Any, y: Any, p: Any) -> Iterator[str]:
     """How the rows of this table went; of forecasts that are one number each."""
     if panel.parts == 1:
         review = TableReview.of(panel.loss_function, panel.compiled, x, y, p, np.zeros(len(y)))
+        review.root = forecast_loss(args.loss).root
         yield from review.lines(panel.names, panel.weights)
 
 

@@ -57,12 +57,12 @@ def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed:
     args.target = args.target or roles.outcome
     _require_series(args, resumed)
     if resumed is not None:
-        args.loss, table = loss_words(resumed.way.loss), with_outcomes(args, table)
+        args.loss, table = loss_words(resumed.way.loss, called=resumed.called), with_outcomes(args, table)
     args.drop = (*args.drop, *(name for name in roles.taken if name != args.target))
     found = read_forecasts(args, table)
     mixture = resumed or _made(args, found, roles)
     given = _given(args, table, roles, found, mixture)
-    mixture.recording = bool(args.weights_over_time)
+    mixture.called, mixture.recording = args.loss, bool(args.weights_over_time)
     before = mixture.rounds
     mixture.learn(given)
     learnt = clock.read().total
