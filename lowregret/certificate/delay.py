@@ -21,6 +21,7 @@ import math
 from dataclasses import replace
 
 from lowregret.certificate.certificate import Certificate
+from lowregret.certificate.theorems import LINEARISED
 from lowregret.learner.late import DRIFT, LAGGED
 from lowregret.learner.linear import Learner, Linear
 from lowregret.mirror.base import dual_exponent as dual_of
@@ -39,6 +40,11 @@ def dual_exponent(learner: Linear) -> float:
     return dual_of(rule.mirror.exponent) if isinstance(rule, MirrorDescent) else 2.0
 
 
+def late_name(theorem: str) -> str:
+    """The name of a theorem to whose bound the drift was added; the linearised regret is that of late answers too."""
+    return theorem if theorem == LINEARISED.id else f"{theorem}+DRIFT"
+
+
 def late_certificates(learner: Learner, found: list[Certificate], ledger: Vector, pending: int) -> list[Certificate]:
     """Certificates of a delayed run: those of the run in order of arrival, plus the drift.
 
@@ -54,8 +60,8 @@ def late_certificates(learner: Learner, found: list[Certificate], ledger: Vector
     late = [
         replace(
             c,
-            id=f"{c.id}+DRIFT",
-            statement=f"{c.statement} + Σ⟨w_s − v_s, z_s⟩{about}",
+            id=late_name(c.id),
+            statement=f"{c.statement}{'' if c.id == LINEARISED.id else ' + Σ⟨w_s − v_s, z_s⟩'}{about}",
             linear_regret=None if c.linear_regret is None else c.linear_regret + drift,
             bound=c.bound + drift,
             details=details,

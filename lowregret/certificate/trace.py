@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowregret.certificate import Evidence, evaluate
+from lowregret.certificate.delay import late_name
 from lowregret.compile.kernel import kernel
 from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Reals, Simplex
 from lowregret.learner.linear import Learner
@@ -90,7 +91,7 @@ def trace(
         np.array([e.sums[TOTAL] for e in rows]),
         np.array([math.nan if c.linear_regret is None else c.linear_regret for c in found]) + away,
         np.array([c.promised if c.premises_hold else math.nan for c in found]) + away,
-        found[-1].id + ("+DRIFT" if away.any() else ""),
+        late_name(found[-1].id) if away.any() else found[-1].id,
     )
 
 

@@ -192,6 +192,14 @@ def test_a_ridge_is_that_of_the_iterate_that_the_answer_finds(schedule: str) -> 
     assert not any(c.id == "DELAY" for c in run.certificates)  # it knows steps of the slope alone
 
 
+def test_where_no_theorem_speaks_none_is_said_to_have_promised_anything() -> None:
+    run = begin(zoo.cocob(Logistic()), D, delay=0, compiled=False).learn(X[:60], SIGNS[:60], delay=5)
+    assert run.late.drift != 0
+    assert [c.id for c in run.certificates] == [run.trace.theorem] == ["LEM-2.5"]
+    assert run.certificate.bound == run.certificate.linear_regret == run.linear_regret()
+    assert "promised" not in str(run)
+
+
 def test_theorems_on_curved_losses_are_not_claimed() -> None:
     delays = SCHEDULES["fixed"]
     for learner, claimed in ((zoo.newton(Logistic()), "NEWTON"), (zoo.pa(C=1.0), "DUAL")):
