@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lowregret.cli.losses import make_loss
 from lowregret.errors import PartError
@@ -83,6 +85,12 @@ def forecast_loss(words: str) -> ForecastLoss:
     if name not in loss_names():
         raise PartError(f"--loss: there is no loss {name!r} of forecasts; there are {', '.join(loss_names())}")
     return ForecastLoss(make_loss(ALIASES.get(name, name) + colon + given))
+
+
+def loss_json(words: str, total: float, rounds: int) -> dict[str, Any]:
+    """The public form of what `--loss` says: in all, and as summaries show it, the mean of a round or its root."""
+    mean = total / max(rounds, 1)
+    return {"name": words, "total": total, "mean": math.sqrt(mean) if forecast_loss(words).root else mean}
 
 
 def loss_words(loss: Loss, parts: int = 1, called: str | None = None) -> str:

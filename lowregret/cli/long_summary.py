@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.cli.forecast_losses import loss_json
 from lowregret.cli.forecasts import Forecasts
 from lowregret.cli.html_report import page, picture, proof
 from lowregret.compile.call import call
@@ -178,7 +179,6 @@ class Telling:
     def to_json(self) -> dict[str, Any]:
         """For `lowregret experts --json`."""
         mixture, review, keys = self.mixture, self.review, self.mixture.keys
-        rows = max(review.rows, 1)
         return {
             "algorithm": self._algorithm(),
             "layout": {role: name for role, name in zip(self.roles._fields, self.roles, strict=True) if name},
@@ -191,7 +191,7 @@ class Telling:
             "skipped": mixture.skipped,
             "joined": mixture.joined if self.before else [],
             "retired": mixture.retired,
-            "loss": {"name": self.args.loss, "total": review.own, "mean": review.own / rows},
+            "loss": loss_json(self.args.loss, review.own, review.rows),
             "uniform": {"loss": review.mean},
             "experts": {
                 "names": mixture.names,

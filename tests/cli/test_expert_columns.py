@@ -133,9 +133,7 @@ def test_no_forecasts_at_all(capsys: Capsys, tmp_path: Path) -> None:
     assert "name --experts. Left out: date (a time), a-lo-80 (a bound of an interval)" in told.err
 
 
-@pytest.mark.parametrize(
-    ("usual", "other"), [("mae", "absolute"), ("mse", "square"), ("rmse", "square"), ("pinball:0.9", "quantile:0.9")]
-)
+@pytest.mark.parametrize(("usual", "other"), [("mae", "absolute"), ("mse", "square"), ("pinball:0.9", "quantile:0.9")])
 def test_usual_names_of_losses(capsys: Capsys, tmp_path: Path, usual: str, other: str) -> None:
     file = table(tmp_path, *numbers())
     one, two = (run(capsys, "experts", file, *WORDS, "--loss", name, "--json").json for name in (usual, other))
@@ -173,9 +171,15 @@ def test_a_mixture_that_goes_on_calls_its_loss_by_its_name(
 
 def test_the_root_of_the_mean_is_shown(capsys: Capsys, tmp_path: Path) -> None:
     x, y = numbers()
-    text = run(capsys, "experts", table(tmp_path, x, y), *WORDS, "--loss", "rmse").out
+    file = table(tmp_path, x, y)
+    text = run(capsys, "experts", file, *WORDS, "--loss", "rmse").out
     assert f"{math.sqrt(((x.mean(1) - y) ** 2).mean()):.6g} root mean square" in text
     assert "to the best expert, in squares" in text
+    roots, squares = (run(capsys, "experts", file, *WORDS, "--loss", name, "--json").json for name in ("rmse", "mse"))
+    assert roots["loss"]["mean"] == pytest.approx(math.sqrt(squares["loss"]["mean"]))
+    assert f"the mixture      {roots['loss']['mean']:.6g} root mean square" in text
+    assert {key for key in roots if roots[key] != squares[key]} <= {"loss", "seconds"}
+    assert roots["loss"]["total"] == squares["loss"]["total"]
 
 
 def test_scaled_errors(capsys: Capsys, tmp_path: Path) -> None:

@@ -271,6 +271,7 @@ def test_what_needs_the_rows_in_order_is_refused_where_they_are_not(capsys: Caps
     rmse, mse = (run(capsys, *words, "--loss", name).out for name in ("rmse", "mse"))
     shown = [float(out.split("the mixture ")[1].split()[0]) for out in (rmse, mse)]
     assert shown[0] == pytest.approx(math.sqrt(shown[1]), rel=1e-5)
+    assert run(capsys, *words, "--loss", "rmse", "--json").json["loss"]["mean"] == pytest.approx(shown[0], rel=1e-5)
     plain, model = written(tmp_path / "t.csv", ["y,a,b", "1,2,3", "2,3,4"]), tmp_path / "m.lr"
     assert run(capsys, "experts", plain, "--target", "y", "--algorithm", "ml-poly", "-o", model).code == 0
     told = run(capsys, "experts", plain, "--target", "y", "--resume", model, "--coverage", "0.8")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.clock import Clock
-from lowregret.cli.forecast_losses import forecast_loss
+from lowregret.cli.forecast_losses import forecast_loss, loss_json
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.json_output import print_json
@@ -122,7 +122,7 @@ def _tell(args: Namespace, found: Forecasts, review: Review, beside: Uncertainty
             "algorithm": args.algorithm,
             "spec": _spec(panel),
             "rounds": panel.rounds,
-            "loss": {"name": args.loss, "total": panel.loss, "mean": panel.loss / panel.rounds},
+            "loss": loss_json(args.loss, panel.loss, panel.rounds),
             **review.to_json(),
             **beside.to_json(),
             **(portfolio_json(args, found, review) if isinstance(panel, Portfolio) else {}),

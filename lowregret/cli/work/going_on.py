@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.clock import Clock
-from lowregret.cli.forecast_losses import forecast_loss, loss_words
+from lowregret.cli.forecast_losses import forecast_loss, loss_json, loss_words
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, write_page
 from lowregret.cli.json_output import print_json
@@ -124,7 +124,7 @@ def _tell(
             "before": before,
             "joined": joined,
             "retired": retired,
-            "loss": {"name": args.loss, "total": panel.loss, "mean": panel.loss / max(panel.rounds, 1)},
+            "loss": loss_json(args.loss, panel.loss, panel.rounds),
             "experts": {"names": panel.names, "weights": panel.weights.tolist()},
             "certificate": panel.certificate.to_json(),
             "seconds": clock.read().to_json(),
