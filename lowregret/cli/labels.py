@@ -41,10 +41,10 @@ def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dicti
         args.positive, args.loss = "1", "logistic" if free else args.loss
         numbers = "; if they are numbers, say --loss square" if free else ""
         _say(args, f"the labels are 0 and 1: two classes (--positive 1){numbers}")
-    elif free and len(first) == 0 and first.fault and getattr(form, "target", ""):
+    elif free and (first.fault or first.faults) and getattr(form, "target", "") and not _has_labels(first):
         args.loss = "softmax"
         again = open_rows(args, form_of(args), None).first()
-        if again is None or len(again) == 0:  # another fault: the first one is told
+        if again is None or not _has_labels(again):  # another fault: the first one is told
             args.loss = None
             return form, stream
         _require_classes(again, getattr(form, "target", ""))
@@ -55,6 +55,11 @@ def settle_labels(args: Namespace, form: Part, stream: Stream, dictionary: Dicti
         return form, stream
     form = form_of(args)
     return form, open_rows(args, form, dictionary)
+
+
+def _has_labels(batch: Batch) -> bool:
+    """Whether any row of a batch has a label."""
+    return not bool(np.all(np.isnan(batch.labels)))
 
 
 def _require_classes(first: Batch, target: str) -> None:

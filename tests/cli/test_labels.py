@@ -255,3 +255,18 @@ def test_texts_of_which_each_row_has_its_own_are_no_classes_unasked(capsys: Caps
     assert "y holds 2,001 texts in the first 2,001 rows, probably ids" in told.err
     assert "with --loss softmax" in told.err
     assert not (tmp_path / "m.lr").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "skipped"), [(["u,1", "v,2"], 0), ([",1", "u,1", "v,2"], 0), (["u,1,9", "v,2", "u,1"], 1)]
+)
+def test_texts_are_classes_though_lines_be_skipped_or_the_first_have_no_label(
+    capsys: Capsys, tmp_path: Path, rows: list[str], skipped: int
+) -> None:
+    """All lines were skipped, as labels must be numbers, or the first text was an error behind rows without one."""
+    path = written(tmp_path / "r.csv", ["y,a", *rows])
+    told = run(capsys, "train", path, "--target", "y", "--on-error", "skip", "--json")
+    assert told.code == 0
+    assert json.loads(told.out)["rounds"] == 2
+    assert told.err.count("skipped") == skipped
+    assert ("y holds texts" in run(capsys, "train", path, "--target", "y").err) == (not skipped)
