@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from itertools import chain
 from typing import Any, BinaryIO
 
 from lowregret.errors import DataError
@@ -22,6 +24,7 @@ FREE_ROWS = 1 << 24  # that a table may have whatever its size
 PER_BYTE = 1 << 13  # rows of a Parquet file beyond those
 ROOM = 1 << 28  # bytes that the values of a Parquet file take at a time, unpacked
 _NUMBER, _CODE = 8, 4  # bytes of a number, and of one that stands for a text
+Batches = Generator[tuple[Any, float], None, None]  # and which part of the table is read then
 _TEXTS = ("STRING", "NONE", "ENUM", "JSON", "BSON")
 
 
@@ -79,21 +82,46 @@ def _from_file(pa: Any, path: str, use_threads: bool) -> Iterator[tuple[Any, flo
     if path == STDIN:
         yield from _from_pipe(pa, sys.stdin.buffer)
         return
-    with open(path, "rb") as file:
+    with open(path, "rb") as pipe:  # which says in fewer words than Arrow why it cannot
         if is_pipe(path):
-            yield from _from_pipe(pa, file)
+            yield from _from_pipe(pa, pipe)
             return
-        start = file.read(6)
+    with pa.OSFile(os.fsencode(path)) as file:  # a memory map ends with the file
+        yield from _unchanged(pa, file, path, use_threads)
+
+
+def _unchanged(pa: Any, file: Any, path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
+    """Record batches of an open file, unless it is written to meanwhile: they would be those of none of its versions.
+
+    A stream may grow: nothing in it says where things lie.
+    """
+    before, start = os.fstat(file.fileno()), file.read(6)
+    file.seek(0)
+    grows = not start.startswith((b"PAR1", b"ARROW1"))
     if start.startswith(b"PAR1"):
-        yield from _from_parquet(path, use_threads)
-    elif start == b"ARROW1":
-        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:  # a memory map ends with the file
-            for k in range(reader.num_record_batches):
-                yield reader.get_batch(k), (k + 1) / reader.num_record_batches
+        batches = _from_parquet(file, path, use_threads)
     else:
-        with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as reader:
-            size = max(file.size(), 1)
-            yield from ((batch, file.tell() / size) for batch in reader)
+        batches = _from_stream(pa, file) if grows else _from_arrow(pa, file)
+    with closing(batches):
+        for found in chain(batches, [None]):
+            now = os.fstat(file.fileno())
+            grown = grows and now.st_size > before.st_size
+            if not grown and (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+                raise DataError(f"{path} has changed while it was read: begin again once it stays as it is")
+            if found is not None:
+                yield found
+
+
+def _from_arrow(pa: Any, file: Any) -> Batches:
+    with pa.ipc.open_file(file) as reader:
+        for k in range(reader.num_record_batches):
+            yield reader.get_batch(k), (k + 1) / reader.num_record_batches
+
+
+def _from_stream(pa: Any, file: Any) -> Batches:
+    with pa.ipc.open_stream(file) as reader:
+        size = max(file.size(), 1)
+        yield from ((batch, file.tell() / size) for batch in reader)
 
 
 def _from_pipe(pa: Any, file: BinaryIO) -> Iterator[tuple[Any, float]]:
@@ -105,13 +133,13 @@ def _from_pipe(pa: Any, file: BinaryIO) -> Iterator[tuple[Any, float]]:
 # ---- Parquet --------------------------------------------------------------------------------------------------------
 
 
-def _from_parquet(path: str, use_threads: bool) -> Iterator[tuple[Any, float]]:
+def _from_parquet(source: Any, path: str, use_threads: bool) -> Batches:
     from pyarrow import parquet
 
-    with parquet.ParquetFile(path) as file:
+    with parquet.ParquetFile(source) as file:
         found, texts = file.metadata, _text_columns(file.schema)
-    _require_few_rows(found.num_rows, FREE_ROWS + PER_BYTE * os.path.getsize(path), path)
-    with parquet.ParquetFile(path, metadata=found, read_dictionary=texts) as file:
+    _require_few_rows(found.num_rows, FREE_ROWS + PER_BYTE * source.size(), path)
+    with parquet.ParquetFile(source, metadata=found, read_dictionary=texts) as file:
         done, rows = 0, max(found.num_rows, 1)
         for k in range(found.num_row_groups):
             most = _rows_at_once(found.row_group(k), file)

@@ -149,3 +149,40 @@ def test_parquet_files_of_more_rows_than_bytes_are_refused(tmp_path: Path, monke
     monkeypatch.setattr(module, "PER_BYTE", 1)
     with pytest.raises(DataError, match=r"f\.parquet states 131,072 rows"):
         list(record_batches(path, path, True))
+
+
+@pytest.mark.parametrize("change", ["again", "cut"])
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "arrows"])
+def test_a_table_that_is_written_while_it_is_read_is_refused(ending: str, change: str, tmp_path: Path) -> None:
+    """Rows were those of none of its versions; a stream that was cut between two batches had ended."""
+    path = tmp_path / f"f.{ending}"
+    write_in_parts(path, pa.table({"x": np.zeros(300)}))
+    batches = record_batches(str(path), "f", False)
+    next(batches)
+    if change == "again":
+        os.utime(path, ns=(0, 0))  # as if somebody wrote as many other numbers
+    else:
+        os.truncate(path, 0)
+    with pytest.raises(
+        DataError, match="has changed while it was read" if ending == "arrows" or change == "again" else "f"
+    ):
+        list(batches)
+
+
+def test_a_stream_in_a_file_may_grow(tmp_path: Path) -> None:
+    path = tmp_path / "f.arrows"
+    write_in_parts(path, pa.table({"x": np.zeros(300)}))
+    batches = record_batches(str(path), "f", False)
+    next(batches)
+    with path.open("ab") as file:
+        file.write(bytes(8))
+    assert sum(batch.num_rows for batch, _ in batches) == 200
+
+
+def write_in_parts(path: Path, table: pa.Table) -> None:
+    """Write a table as three batches of a hundred rows."""
+    if path.suffix == ".parquet":
+        pyarrow.parquet.write_table(table, path, row_group_size=100)
+        return
+    with (pa.ipc.new_file if path.suffix == ".arrow" else pa.ipc.new_stream)(str(path), table.schema) as writer:
+        writer.write_table(table, 100)
