@@ -113,7 +113,7 @@ def freegrad_conjugate(u: Any, share: Vector, root: Vector, wealth: float) -> Ve
 
     def log_potential(x: Vector) -> tuple[Vector, Vector]:
         far = v + x
-        return flat + 0.5 * x * x / far, x * (v + far) / (2 * far * far)
+        return flat + 0.5 * x * (x / far), 0.5 * (x / far) * (v / far + 1.0)  # far² may be less than any number
 
     # x²/(2V + 2x) ≥ enough at `end`, so that the derivative exceeds |u| there
     enough = np.maximum(np.log(np.maximum(np.abs(u), 1e-300)) - flat + np.abs(root) + 3.0, 1.0)

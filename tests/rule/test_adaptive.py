@@ -176,6 +176,13 @@ def test_the_conjugate_of_freegrad(u: float, v: float, h: float) -> None:
     assert found >= best - 1e-12 * abs(best) - 1e-15
 
 
+def test_the_conjugate_of_freegrad_where_squares_hardly_are_any() -> None:
+    """√V/h may be 1e-150, of which no number is the fourth power: a warning of NumPy stood amid what a command said."""
+    share, root = np.zeros(2), np.full(2, -345.0)
+    found = freegrad_conjugate(np.array([0.0, 1e-320]), share, root, 1.0)
+    assert np.all(found <= 0)
+
+
 def test_freegrad_after_a_sub_gradient_that_is_hardly_one() -> None:
     """h exceeds h₁ by 200 orders of magnitude: no overflow, and the bound still holds."""
     for first in (1e-200, 1e-30, 1e-3):
