@@ -21,8 +21,9 @@ import numpy as np
 from lowregret.compile.part import Part
 from lowregret.compile.spec import to_json
 from lowregret.errors import DataError, LowRegretError
+from lowregret.stream.arrow import arrow_errors
 from lowregret.stream.batch import Batch
-from lowregret.stream.cache_file import NO_NAMES, CacheFile, Identified, Stored, Writer, opened
+from lowregret.stream.cache_file import KEY, NO_NAMES, CacheFile, Identified, Stored, Writer, opened
 from lowregret.stream.columns import Tabular, number_of, stands_for_text
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.formats.lrc import Cached
@@ -34,6 +35,7 @@ from lowregret.types import Vector
 
 VERSION = 2
 DEPTH = 2  # batches read ahead
+_HEAD = 1 << 20  # bytes among which a cache says that it is one
 _LABELS = ("positive", "classes", "labelled", "whole")  # what a reader may say otherwise than the writer
 
 
@@ -272,6 +274,13 @@ def why_not_this(path: str, form: Part, sources: Sequence[str]) -> str | None:
     except DataError as error:
         return str(error).partition(":")[0]
     return None
+
+
+def is_cache(path: str) -> bool:
+    """Whether a file was made as a cache, of whatever version, stale or damaged: by how it begins."""
+    with arrow_errors(path), open(path, "rb") as file:
+        head = file.read(_HEAD)
+    return head.startswith(b"ARROW1") and KEY in head
 
 
 def _require_same(cached: Part, wanted: Part, path: str) -> None:

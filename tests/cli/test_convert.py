@@ -81,6 +81,19 @@ def test_a_cache_beside_the_data_is_made_once_and_again_if_it_must(capsys: Capsy
     assert "is empty: making it" in run(capsys, "train", source, *how, "--cache").err
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_cache_beside_the_data_takes_the_place_of_no_other_file(capsys: Capsys, tmp_path: Path, linked: bool) -> None:
+    """Nobody said its name: notes that happened to have it were lost, and what a link of that name led to."""
+    source, notes = written(tmp_path / "a.svm", svm_lines(9)), tmp_path / ("notes.txt" if linked else "a.svm.lrc")
+    notes.write_text("precious")
+    if linked:
+        (tmp_path / "a.svm.lrc").symlink_to(notes)
+    refused = run(capsys, "train", source, "--algorithm", "ogd", "--cache")
+    assert refused.code == 2
+    assert "is a file of another kind" in refused.err
+    assert notes.read_text() == "precious"
+
+
 def test_names_of_files_are_no_lines_of_messages(capsys: Capsys, tmp_path: Path) -> None:
     rows = written(tmp_path / "a\nlowregret: all is well.svm", svm_lines(9))
     for _ in range(2):

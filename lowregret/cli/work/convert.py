@@ -16,7 +16,7 @@ from lowregret.compile.part import Part
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.store.replacing import real_file, replaced, require_place
 from lowregret.stream.batch import Batch, raise_faults
-from lowregret.stream.cache import Recorder, why_not_this
+from lowregret.stream.cache import Recorder, is_cache, why_not_this
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.notice import Notices
 from lowregret.stream.read import CACHE, stream_of
@@ -45,6 +45,7 @@ def cached_beside(args: Namespace) -> str:
     args.cache, args.one_based = f"{expand(args.data)[0]}.{CACHE}", args.dimension is not None and not args.zero_based
     form = form_to_keep(args)
     if (why := why_not_this(args.cache, form, expand(args.data))) is not None:
+        _require_no_other(args.cache)
         _say(args, f"{why}: making it")
         _write(args, form)
     else:
@@ -54,6 +55,12 @@ def cached_beside(args: Namespace) -> str:
     args.drop = args.categorical = args.text = args.date = args.interactions = ()
     args.no_header = False
     return str(args.cache)
+
+
+def _require_no_other(path: str) -> None:
+    """Refuse to put a cache, of which nobody said the name, in the place of a file that is none."""
+    if os.path.isfile(path) and os.path.getsize(path) and not is_cache(path):
+        raise StoreError(f"{path}, where --cache keeps rows, is a file of another kind, or damaged: move it elsewhere")
 
 
 def _say(args: Namespace, what: str) -> None:
