@@ -12,7 +12,7 @@ from typing import TextIO
 from lowregret.cli.commands import Command
 from lowregret.cli.streams import closed
 from lowregret.errors import StoreError
-from lowregret.stream.source import STDIN, expand
+from lowregret.stream.source import STDIN, beside, expand
 
 LINKS = 40  # that the system follows, one to the other
 _WRITTEN = {
@@ -79,10 +79,14 @@ def _speaks(command: Command, args: Namespace) -> bool:
 
 
 def _files(args: Namespace, name: str) -> Iterator[str]:
-    """The files that an argument stands for."""
+    """The files that an argument stands for, and the caches that are kept beside them."""
     said = getattr(args, name)
-    if said:
-        yield from expand(said) if name == "data" else (said,)
+    if not said:
+        return
+    for path in expand(said) if name == "data" else (said,):
+        yield path
+        if name == "data" and getattr(args, "keep_rows", False):
+            yield beside(path)
 
 
 def _place(path: str) -> object:

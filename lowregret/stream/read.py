@@ -24,14 +24,13 @@ from lowregret.stream.formats import FORMATS, HEAD, by_content, by_ending, is_bi
 from lowregret.stream.formats.lrc import Cached
 from lowregret.stream.names import number_name
 from lowregret.stream.notice import Notices
-from lowregret.stream.source import STDIN, Source, expand, is_pipe
+from lowregret.stream.source import CACHE, STDIN, Source, expand, is_pipe
 from lowregret.stream.text import TextStream
 from lowregret.stream.text_format import TextFormat
 
 OnError = Literal["stop", "skip"]
 
 _FEW = 1 << 10  # bytes to tell by whether it is text
-CACHE = "lrc"  # the format of caches, and how their names end
 _COMPRESSED = ("gz", "xz", "bz2", "zst")
 _DEFAULTS = {"one_based": False, "header": True, "classes": False, "ngrams": 1, "decimal": "."}
 

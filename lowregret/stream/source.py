@@ -23,6 +23,7 @@ SLACK = 64  # bytes after the text that parsers may look at
 STEPS = 8  # a block is at most this part of the text before it, and at least this part of the largest
 LONGEST_LINE = 1 << 30  # of a line
 STDIN = "-"
+CACHE = "lrc"  # the format of caches, and how their names end
 TRIES = 5  # at finding files that a path led to
 PATIENCE = 0.1  # seconds between looks whether anybody still waits for a pipe
 
@@ -48,6 +49,11 @@ def expand(paths: Any) -> list[str]:
     if not found:
         raise DataError("there is no data: name a file, a pattern such as 'data/*.svm.gz', or - for standard input")
     return found
+
+
+def beside(path: str) -> str:
+    """The name of the cache that `--cache` keeps of a file."""
+    return f"{path}.{CACHE}"
 
 
 def is_pipe(path: str) -> bool:

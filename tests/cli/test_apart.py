@@ -47,6 +47,8 @@ def test_training_keeps_its_data(capsys: Capsys, here: Path, option: str) -> Non
         "predict m.lr rows.svm -o rows.svm",
         "predict m.lr rows.svm -o m.lr",
         "train rows.svm --resume m.lr --predictions m.lr",
+        "train rows.svm --cache --predictions rows.svm.lrc",
+        "train rows.svm --cache -o rows.svm.lrc",
         "experts table.csv --target y --predictions table.csv",
         "experts table.csv --target y --report table.csv",
         "experts table.csv --target y --plot table.csv",

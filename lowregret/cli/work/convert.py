@@ -19,8 +19,8 @@ from lowregret.stream.batch import Batch, raise_faults
 from lowregret.stream.cache import Recorder, is_cache, why_not_this
 from lowregret.stream.dictionary import Dictionary
 from lowregret.stream.notice import Notices
-from lowregret.stream.read import CACHE, stream_of
-from lowregret.stream.source import expand, is_pipe
+from lowregret.stream.read import stream_of
+from lowregret.stream.source import CACHE, beside, expand, is_pipe
 from lowregret.words import counted, one_line
 
 
@@ -42,7 +42,7 @@ def cached_beside(args: Namespace) -> str:
         )
     if args.resume:
         raise PartError("--resume knows how rows are read, and --cache does not: name the cache instead of the data")
-    args.cache, args.one_based = f"{expand(args.data)[0]}.{CACHE}", args.dimension is not None and not args.zero_based
+    args.cache, args.one_based = beside(expand(args.data)[0]), args.dimension is not None and not args.zero_based
     form = form_to_keep(args)
     if (why := why_not_this(args.cache, form, expand(args.data))) is not None:
         _require_no_other(args.cache)

@@ -30,7 +30,7 @@ from lowregret.experts.review import Review
 from lowregret.experts.state import behind_each
 from lowregret.store.replacing import require_place
 from lowregret.store.watched import Watched
-from lowregret.stream.read import CACHE
+from lowregret.stream.source import CACHE
 from lowregret.stream.table import Table, read_table
 from lowregret.words import counted
 
