@@ -17,7 +17,7 @@ from lowregret.compile.numerics import norm
 from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
 from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
-from lowregret.domain.verify import outlier
+from lowregret.domain.verify import outlier, require_sizes
 from lowregret.learner.linear import Learner, Linear
 from lowregret.loss import Loss, NamedLoss
 from lowregret.loss.verify import PREMISE, MetScores, counterexample
@@ -232,6 +232,8 @@ def support(learner: Learner, theta: Vector, importance: float, comparator: Doma
 def evidence(learner: Learner, state: State, comparator: Domain, met: MetScores | None = None) -> Evidence:
     """Evidence from a run's present state: O(d)."""
     comparator.fits(state.dimension)
+    for domain in (learner.rule.domain, comparator):
+        require_sizes(domain, state.dimension)
     theta = np.ascontiguousarray(state.theta) if learner.rule.keeps_sum() else None
     importance = learner.rule.schedule().total_importance(state.rounds)
     highest = None if theta is None else support(learner, theta, importance, comparator)
@@ -241,6 +243,7 @@ def evidence(learner: Learner, state: State, comparator: Domain, met: MetScores 
 def natural_comparator(learner: Learner, d: int, radius: float = 1.0) -> Domain:
     """The learner's own domain if it is bounded, else the ball of this radius in its geometry."""
     domain, rule = learner.rule.domain, learner.rule
+    require_sizes(domain, d)
     if math.isfinite(domain.reach(2, d)) or learner.ridge > 0:  # a ridge keeps the regret finite on all of R^d
         return domain
     if isinstance(rule, MirrorDescent) and isinstance(rule.mirror, PNorm):

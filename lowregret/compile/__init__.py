@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from threading import active_count
+
+from lowregret.errors import LowRegretError
 
 
 def _import_numba() -> None:
@@ -13,6 +16,11 @@ def _import_numba() -> None:
         sys.modules["scipy"] = None  # type: ignore[assignment]
     try:
         import numba  # noqa: F401
+    except ValueError as error:  # of a setting that Numba cannot begin with
+        told = ", ".join(name for name in sorted(os.environ) if name.startswith("NUMBA_")) or "its settings"
+        raise LowRegretError(
+            f"Numba cannot begin: {str(error).rstrip('.')}; mend or unset {told}"
+        ) from None
     finally:
         if alone:
             del sys.modules["scipy"]

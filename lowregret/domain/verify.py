@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from numbers import Real
 
 import numpy as np
 
@@ -26,6 +27,19 @@ def sample(domain: Domain, d: int, way: Vector | None = None) -> tuple[list[Vect
     far = [*FAR, *(size * reach for size in FAR if 0 < size * reach < math.inf)]
     vectors = [way * (size / (norm(way) or 1.0)) for way in ways for size in far]
     return vectors, [domain.projection(v.copy()) for v in vectors]
+
+
+def require_sizes(domain: Domain, d: int) -> None:
+    """Raise a `PartError` if a set of the user's own says no numbers of its sizes, or not-a-numbers."""
+    if not is_own(domain):
+        return
+    asked = {"reach(2, d)": (domain.reach, 2.0, d), "diameter(d)": (domain.diameter, d)}
+    for name, (ask, *about) in (asked | {"support(θ)": (domain.support, np.zeros(d))}).items():
+        found = ask(*about)
+        domain.require(
+            isinstance(found, Real) and not math.isnan(found),
+            f"{name} gave {found!r} for d = {d}: it must be a number, math.inf if none is known",
+        )
 
 
 def counterexample(domain: Domain, d: int, way: Vector | None = None) -> str | None:

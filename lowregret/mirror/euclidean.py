@@ -30,7 +30,9 @@ class Euclidean(Mirror):
 
     def conjugate(self, theta: Vector) -> float:
         w = self.domain.projection(theta)
-        return float(w @ theta) - 0.5 * float(w @ w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = float(w @ theta) - 0.5 * float(w @ w)
+        return math.inf if math.isnan(value) else value  # of vectors whose squares leave the range of numbers
 
     def tells_length(self) -> bool:
         return True

@@ -314,10 +314,10 @@ class Game(Saved):
 
     @property
     def trace(self) -> GameTrace:
-        """Loss, regret, linearised regret and bound at the marked rounds: O(Td) per mark, or a solver's work."""
+        """Loss, regret, linearised regret and bound at marked rounds and now: O(Td) for each, or a solver's work."""
         marks, t = [], 0
-        while (t := next_mark(t)) <= self.rounds:
-            marks.append(t)
+        while t < self.rounds:
+            marks.append(t := min(next_mark(t), self.rounds))
         loss = np.cumsum(self.losses)
         best = [self._best(t, self.comparator) for t in marks]
         regret = np.array([self._behind(b.w, t) + b.gap for t, b in zip(marks, best, strict=True)])
@@ -334,7 +334,8 @@ class Game(Saved):
     def _at(self, mark: int, rounds: int, regret: float) -> list[Certificate]:
         """The certificates as they stood after these many rounds."""
         if isinstance(self.seat, RuleSeat):
-            return self._evaluate(self.seat, self._ledger[mark], None, rounds)
+            ledger = self._ledger[mark] if mark < len(self._ledger) else self.seat.ledger()
+            return self._evaluate(self.seat, ledger, None, rounds)
         return self._observed(rounds, regret)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:

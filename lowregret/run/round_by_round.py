@@ -91,8 +91,13 @@ class Recorded(Saved):
 
     @property
     def trace(self) -> Trace:
-        """Loss, regret and bound after 1, 2, 3, 4, 6, 8, 12, … rounds."""
-        return self.history.trace
+        """Loss, regret and bound after 1, 2, 3, 4, 6, 8, 12, … rounds, and now unless that is the last of them."""
+        kept = self.history.points
+        if not self.rounds or (len(kept) and kept[-1, 0] == self.rounds):
+            return self.history.trace
+        now = History(kept, self.history.theorem)
+        now.keep(self.rounds, self.loss, self.certificate)
+        return now.trace
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Mean loss, and regret under its bound, over the rounds; written to `path` if given."""

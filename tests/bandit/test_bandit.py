@@ -287,3 +287,11 @@ def test_regret_is_exact_where_all_costs_are_large() -> None:
     exp4 = Exp4(2, 2, 0.1, low=low, high=low + 1).learn(costs, np.tile(np.eye(2), (len(costs), 1, 1)))
     for played in (bandit.played, exp4.played):
         assert played.regret == max(int(np.sum((played.costs - low) - (column - low))) for column in costs.T)
+
+
+def test_curves_end_at_the_present_round() -> None:
+    """They ended at the last mark, under a title with all rounds."""
+    bandit = Bandit(2, Exp3(0.1), compiled=False).learn(np.tile([0.0, 1.0], (40, 1)))
+    assert bandit.trace.rounds[-2:].tolist() == [32, 40]
+    assert bandit.trace.loss[-1] == bandit.loss
+    assert bandit.history.points[-1, 0] == 32  # which further rounds go on from

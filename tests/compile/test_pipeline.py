@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 from numba import typeof
 
+import lowregret.compile
+from lowregret import LowRegretError
 from lowregret.compile.kernel import kernel
 from lowregret.compile.part import Part
 
@@ -151,3 +154,18 @@ assert not QUICK
 assert total(Hinge(), y) == total.py_func(Hinge(), y)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_settings_that_numba_cannot_begin_with_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NUMBA_NUM_THREADS=0 ended every command in a traceback."""
+    known = builtins.__import__
+
+    def imported(name: str, *rest: Any) -> Any:
+        if name == "numba":
+            raise ValueError("Number of threads specified must be > 0.")
+        return known(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", imported)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "0")
+    with pytest.raises(LowRegretError, match=r"Numba cannot begin.* must be > 0; mend or unset .*NUMBA_NUM_THREADS"):
+        lowregret.compile._import_numba()

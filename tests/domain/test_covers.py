@@ -297,3 +297,14 @@ def test_a_set_that_overwrites_what_it_is_given_is_told() -> None:
     told = [str(p.observed) for c in game.certificates for p in c.premises if not p.holds]
     assert len(told) == len(game.certificates)
     assert all("projecting changes the vector" in fault for fault in told)
+
+
+@pytest.mark.parametrize("size", ["reach", "diameter", "support"])
+@pytest.mark.parametrize("known", [None, math.nan])
+def test_a_set_of_ones_own_that_says_no_size_is_told(
+    size: str, known: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Certificates ended in a TypeError of Python's own."""
+    monkeypatch.setattr(Overwriting, size, lambda self, *about: known)
+    with pytest.raises(PartError, match=rf"Overwriting: {size}\(.*\) gave {known} for d = 3: it must be a number"):
+        play(MirrorDescent(Euclidean(Overwriting()), Constant(0.3)), np.ones((1, 3)), compiled=False)

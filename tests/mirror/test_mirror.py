@@ -354,3 +354,10 @@ def test_tuned_needs_sense() -> None:
 def test_senseless_mirrors_are_refused(make: Any, words: str) -> None:
     with pytest.raises(PartError, match=words):
         make()
+
+
+@pytest.mark.filterwarnings("error")
+def test_conjugates_of_vectors_beyond_numbers_are_infinite() -> None:
+    """NumPy warned of them, and ∞ − ∞ was no number."""
+    assert Euclidean().conjugate(np.full(2, 1e300)) == math.inf
+    assert Euclidean(L2Ball(1.0)).conjugate(np.full(2, 1e300)) == pytest.approx(math.sqrt(2) * 1e300)

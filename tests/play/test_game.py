@@ -147,6 +147,7 @@ def test_chain_holds_at_every_mark(name: str) -> None:
     costs = np.random.default_rng(5).normal(size=(40, d))
     game = play(PLAYERS[name], costs)
     t = game.trace
+    assert t.rounds[-2:].tolist() == [32, 40]  # curves ended at the last mark, under a title with all rounds
     slack = 1e-9 * (1 + np.abs(t.bound))
     assert np.all(t.regret <= t.linear_regret + slack)  # equal, for linear costs
     assert np.all(t.regret <= t.bound + slack)
