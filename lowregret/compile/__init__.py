@@ -18,9 +18,7 @@ def _import_numba() -> None:
         import numba  # noqa: F401
     except ValueError as error:  # of a setting that Numba cannot begin with
         told = ", ".join(name for name in sorted(os.environ) if name.startswith("NUMBA_")) or "its settings"
-        raise LowRegretError(
-            f"Numba cannot begin: {str(error).rstrip('.')}; mend or unset {told}"
-        ) from None
+        raise LowRegretError(f"Numba cannot begin: {str(error).rstrip('.')}; mend or unset {told}") from None
     finally:
         if alone:
             del sys.modules["scipy"]
