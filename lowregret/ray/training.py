@@ -39,6 +39,8 @@ from lowregret.stream.source import STDIN, expand
 TURN, BATCH = 1 << 14, 1 << 10  # rows that a worker learns in a turn, and of a batch between pull and push
 LOCAL = "local"
 HOST_AND_PORT = re.compile(r"(?:ray://)?\[?([^/\s]+?)\]?:(\d{1,5})")
+SETTINGS, FRAME = b"\x04", 9  # of HTTP/2: the kind that the fourth byte of a frame says, and the bytes of its head
+GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + SETTINGS + bytes(5)  # and no settings
 PATIENCE = 20.0  # seconds until a cluster must have answered
 
 
@@ -230,7 +232,15 @@ def cluster(address: str, workers: int) -> Iterator[None]:
 
 
 def _knock(address: str) -> None:
-    """Raise `OSError` if nobody listens at a host and port, where Ray would go on asking for minutes."""
+    """Raise `OSError` if nobody listens at a host and port, or not to HTTP/2, where Ray would go on asking for minutes.
+
+    Whoever speaks gRPC, as Ray does, answers the first bytes of a connection with its settings.
+    """
     named = HOST_AND_PORT.fullmatch(str(address))
-    if named:
-        socket.create_connection((named[1], int(named[2])), PATIENCE).close()
+    if not named:
+        return
+    with socket.create_connection((named[1], int(named[2])), PATIENCE) as line, line.makefile("rb") as answer:
+        if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):  # else these bytes would have to be encrypted
+            line.sendall(GREETING)
+            if answer.read(FRAME)[3:4] != SETTINGS:
+                raise OSError("whoever listens there does not answer as Ray does")

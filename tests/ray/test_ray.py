@@ -66,6 +66,22 @@ def test_a_place_where_nobody_listens_is_told_at_once(monkeypatch: pytest.Monkey
             pass
 
 
+def test_a_port_that_is_not_rays_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray asks there for ever: somebody listens, and says nothing."""
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.init", lambda **how: pytest.fail("Ray was asked"))
+    monkeypatch.setattr("lowregret.ray.training.PATIENCE", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(LowRegretError, match=f"no Ray cluster at {address}: timed out"), cluster(address, 2):
+            pass
+    mine, other = socket.socketpair()
+    other.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    monkeypatch.setattr("socket.create_connection", lambda *place: mine)
+    with other, pytest.raises(LowRegretError, match="does not answer as Ray does"), cluster(address, 2):
+        pass
+
+
 @pytest.mark.parametrize(
     "given", [{"workers": "2"}, {"workers": 0}, {"servers": 1.0}, {"staleness": -1}, {"batch": "9"}], ids=repr
 )
