@@ -89,8 +89,8 @@ def forecast_loss(words: str) -> ForecastLoss:
 
 def loss_json(words: str, total: float, rounds: int) -> dict[str, Any]:
     """The public form of what `--loss` says: in all, and as summaries show it, the mean of a round or its root."""
-    mean = total / max(rounds, 1)
-    return {"name": words, "total": total, "mean": math.sqrt(mean) if forecast_loss(words).root else mean}
+    mean = total / rounds if rounds else None  # of none there is no mean
+    return {"name": words, "total": total, "mean": math.sqrt(mean) if mean and forecast_loss(words).root else mean}
 
 
 def loss_words(loss: Loss, parts: int = 1, called: str | None = None) -> str:

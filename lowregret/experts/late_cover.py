@@ -58,19 +58,24 @@ class OriginIntervals(NamedTuple):
         found, rounds = self.known, max(sum(c.rounds for c in self.known), 1)
         names = ("realised", "low", "high", "width")
         means = {name: sum(getattr(c, name) * c.rounds for c in found) / rounds for name in names}
-        return means | {
-            "wanted": next(iter(self.coverages.values())).wanted if self.coverages else None,
-            "rounds": sum(c.rounds for c in found),
-            "groups": len(self.coverages),
-            "least": min((c.realised for c in found), default=None),
-            "delay": max((c.delay for c in found), default=0),
-        }
+        unknown = {} if found else {"realised": None, "high": 1.0}  # as of one group
+        return (
+            means
+            | unknown
+            | {
+                "wanted": next(iter(self.coverages.values())).wanted if self.coverages else None,
+                "rounds": sum(c.rounds for c in found),
+                "groups": len(self.coverages),
+                "least": min((c.realised for c in found), default=None),
+                "delay": max((c.delay for c in found), default=0),
+            }
+        )
 
     def lines(self) -> list[str]:
         """The figures in words; of one group as that tells them itself."""
         found = self.known
         if len(found) < 2:
-            return [str(c) for c in found]
+            return [str(c) for c in found or list(self.coverages.values())[:1]]
         told = self.to_json()
         return [
             f"coverage         {percent(told['realised'])} of {counted(told['rounds'], 'outcome')} inside, "

@@ -77,3 +77,13 @@ def test_the_command_line_tells_them(capsys: pytest.CaptureFixture[str], tmp_pat
     assert out.read_text().splitlines()[0] == "unique_id,ds,cutoff,h,forecast,lower,upper"
     assert [float(line.split(",")[-1]) for line in out.read_text().splitlines()[1:]] == pytest.approx(found.upper)
     assert run(capsys, *words, "--json").json["coverage"] == pytest.approx(found.to_json())
+
+
+def test_of_no_outcome_nothing_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("unique_id,ds,cutoff,y,a,b\nx,1,0,,2,3\nz,1,0,,4,5\n")
+    words = ["experts", path, "--algorithm", "ml-poly", "--coverage", "0.8"]
+    told = run(capsys, *words, "--json").json
+    assert told["loss"] == {"name": "square", "total": 0.0, "mean": None}
+    assert (told["coverage"]["realised"], told["coverage"]["low"], told["coverage"]["high"]) == (None, 0, 1)
+    assert "coverage         of no outcome yet" in run(capsys, *words).out
