@@ -66,7 +66,7 @@ class Contest:
             return f"{said}; {c.id} promises nothing here, for its premise fails: {failed}."
         if not self.holds:
             return f"{said}: {c.id} promised at most {rounded_down(c.promised, 4)} and is VIOLATED."
-        share = f"{last.regret / c.bound:.0%} of" if last.regret > 0 and c.bound > 0 else "under"
+        share = f"{last.regret / c.promised:.0%} of" if last.regret > 0 and c.promised > 0 else "under"
         empty = ", but that grows with the rounds and promises nothing" if self.empty else ""
         return f"{said}: {share} what {c.id} allows, {rounded_up(c.promised, 4)}{empty}."
 

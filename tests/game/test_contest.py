@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -380,6 +381,9 @@ def test_what_a_table_shows_of_bounds_has_their_rounding_in_it() -> None:
     assert last.bound == c.promised > c.bound
     assert last.linear_regret == c.measured
     assert str(played).splitlines()[-2].split()[-2] == "8.0001"  # 8 and its rounding, rounded up
+    wide = replace(c, bound=1.0, rounding=15.0)
+    shares = replace(played, rows=(replace(last, regret=8.0, bound=wide.promised),), certificate=wide).verdict
+    assert "50% of what" in shares  # of a bound of 1, the share was 800%
     curves = play(MirrorDescent(Entropy(), Constant(0.1)), np.random.default_rng(0).random((16, 3)))
     named = next(c for c in curves.certificates if c.id == curves.trace.theorem)
     assert curves.trace.bound[-1] == named.promised > named.bound
