@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +34,8 @@ def require_sizes(domain: Domain, d: int) -> None:
     """Raise a `PartError` if a set of the user's own says no numbers of its sizes, or not-a-numbers."""
     if not is_own(domain):
         return
-    asked = {"reach(2, d)": (domain.reach, 2.0, d), "diameter(d)": (domain.diameter, d)}
-    for name, (ask, *about) in (asked | {"support(θ)": (domain.support, np.zeros(d))}).items():
-        found = ask(*about)
+    sizes: dict[str, Any] = {"reach(2, d)": domain.reach(2.0, d), "diameter(d)": domain.diameter(d)}
+    for name, found in (sizes | {"support(θ)": domain.support(np.zeros(d))}).items():
         domain.require(
             isinstance(found, Real) and not math.isnan(found),
             f"{name} gave {found!r} for d = {d}: it must be a number, math.inf if none is known",

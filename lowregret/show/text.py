@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _HORIZONS = {0.125: "an eighth as many", 1.0: "as many"}
+LEAST = 1e-155  # an error whose square is a number, with digits to spare
 BEFORE, AGAIN = "live: each row judged before it was learnt", "rows that came again having been learnt before"
 
 
@@ -59,27 +60,24 @@ def describe_kept(run: LearntRun) -> list[str]:
     if kept is None:
         again = "kept       unknown: rows came again, so models were judged by rows that they had learnt"
         return [again] if run.trial.is_void(run.tally.repeated) else []
-
-    def told(figures: Figures) -> str:
-        if figures.error is not None:
-            return percent(figures.error)
-        return f"{math.sqrt(figures.loss):.4g}" if isinstance(run.learner.loss, Square) else f"{figures.loss:.4g}"
-
+    roots = isinstance(run.learner.loss, Square)
     what = (
         "wrong"
         if kept.error is not None and run.alike
         else "of the weight wrong"
         if kept.error is not None
         else "root mean square"
-        if isinstance(run.learner.loss, Square)
+        if roots
         else "a row"
         if run.alike
         else "per unit of weight"
     )
-    near = [f"{told(figures)} on {_HORIZONS[share]}" for share, figures in kept.horizons if share in _HORIZONS]
+    near = [
+        f"{_figure(figures, roots)} on {_HORIZONS[share]}" for share, figures in kept.horizons if share in _HORIZONS
+    ]
     once = "once the first pass is done and the model" if kept.repeated else "once the model"
     lines = [
-        f"kept       {told(kept.figures)} {what} {once} learns no more, on the rows that follow, up to half",
+        f"kept       {_figure(kept.figures, roots)} {what} {once} learns no more, on the rows that follow, up to half",
         f"           as many as it learnt ({', '.join(near)};",
         f"           {counted(kept.figures.rows, 'row')} judged, by models kept after {kept.models})",
     ]
@@ -92,6 +90,15 @@ def describe_kept(run: LearntRun) -> list[str]:
             f"           labels that come {when} are worth {share} here: live figures need them, predict has none"
         )
     return lines
+
+
+def _figure(figures: Figures, roots: bool) -> str:
+    """The share of errors, or else the mean loss, or the root of it."""
+    if figures.error is not None:
+        return percent(figures.error)
+    if not roots:
+        return f"{figures.loss:.4g}"
+    return f"{math.sqrt(figures.loss):.4g}" if figures.loss > LEAST**2 else f"below {LEAST:g}"
 
 
 def _share(worth: float, loss: float) -> str:

@@ -257,3 +257,11 @@ def test_weights_that_sum_to_next_to_nothing() -> None:
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     found = [train(zoo.ogd(Logistic(), 1e-9), X, y, np.full(200, c), compiled=False).kept for c in (1e-9, 1e-305)]
     assert [k.loss for k in found if k is not None] == pytest.approx([math.log(2)] * 2)
+
+
+def test_errors_whose_squares_are_no_numbers_are_not_told_as_none() -> None:
+    """Labels near 1e-200 were told as met exactly: 0 root mean square."""
+    x = np.random.default_rng(1).normal(size=(200, 1))
+    run = train(zoo.ogd(Square(), 0.1), x, 1e-200 * x[:, 0], compiled=False)
+    assert "kept       below 1e-155 root mean square" in str(run)
+    assert "kept       0" not in str(run)
