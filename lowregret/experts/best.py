@@ -127,7 +127,7 @@ class Gram:
     def __init__(self, m: Matrix) -> None:
         self.m = m
 
-    def __getitem__(self, at: tuple[Any, Any]) -> Matrix:
+    def __getitem__(self, at: tuple[Any, ...]) -> Matrix:
         rows, columns = (np.ravel(places) for places in at)
         return np.asarray(self.m[:, rows].T @ self.m[:, columns])
 
