@@ -77,6 +77,6 @@ def test_the_time_of_many_columns_is_that_of_their_text(tmp_path: Path) -> None:
     """Each name was looked for among all: a line of a few megabytes took hours."""
     names = [f"expert number {k}" for k in range(40_000)]
     (tmp_path / "t").write_text(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert list(read_table(str(tmp_path / "t")).columns) == names
-    assert time.perf_counter() - begin < 2.0
+    assert time.process_time() - begin < 5.0  # of this process, whatever else the machine does
