@@ -146,6 +146,21 @@ def test_a_table_of_days_to_come_needs_no_outcomes(capsys: Capsys, tmp_path: Pat
     assert float(out.read_text()) == pytest.approx(weights @ [2.0, 3.0])
 
 
+@pytest.mark.parametrize("words", [[], ["--delay", "1"]])
+def test_outcomes_that_nobody_names_are_no_expert(capsys: Capsys, tmp_path: Path, words: list[str]) -> None:
+    """The column of what came joined as an expert, which was the best, and nothing was learnt."""
+    plain, model = written(tmp_path / "c.csv", ["y,a,b", "1,2,3", "2,2,4"]), tmp_path / "m.lr"
+    assert run(capsys, "experts", plain, "--target", "y", "-o", model, "--quiet", *words).code == 0
+    before = model.read_bytes()
+    told = run(capsys, "experts", plain, "--resume", model, "-o", model)
+    assert told.code == 2
+    assert "none of the experts" in told.err
+    assert "--target COL" in told.err
+    assert model.read_bytes() == before
+    for said in (["--target", "y"], ["--drop", "y"], ["--experts", "a,b,y"]):
+        assert run(capsys, "experts", plain, "--resume", model, *said).code == 0
+
+
 def test_experts_join_and_retire(capsys: Capsys, tmp_path: Path) -> None:
     table = table_of(2, 4, 3, 3)
     first, then = picked(table, table["cutoff"] < 6), picked(table, table["cutoff"] >= 6)

@@ -19,7 +19,7 @@ from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, write_page
 from lowregret.cli.json_output import print_json
 from lowregret.cli.long_summary import TableReview
-from lowregret.cli.work.long_table import aligned, with_outcomes
+from lowregret.cli.work.long_table import aligned, require_outcomes, with_outcomes
 from lowregret.errors import DataError, StoreError
 from lowregret.experts.join import join_mixture
 from lowregret.experts.mixture import ExpertMixture
@@ -52,6 +52,7 @@ def go_on(args: Namespace, clock: Clock, table: Table, panel: ExpertMixture) -> 
     usual = panel.called if isinstance(panel.substitution, Mean) else "brier"
     args.loss = loss_words(panel.loss_function, panel.parts, usual)
     found = read_forecasts(args, with_outcomes(args, table))
+    require_outcomes(args, found.names, panel.names)
     joined = [name for name in found.names if name not in panel.names]
     retired = [name for name in panel.names if name not in found.names]
     if len(joined) == len(found.names):

@@ -19,7 +19,7 @@ from lowregret.cli.html_report import write_page
 from lowregret.cli.json_output import print_json
 from lowregret.cli.long_summary import TableReview, Telling
 from lowregret.cli.mixing import make_panel
-from lowregret.errors import PartError, StoreError
+from lowregret.errors import DataError, PartError, StoreError
 from lowregret.experts.late_cover import OriginIntervals
 from lowregret.experts.layered import Layered
 from lowregret.experts.long import LongTable, Roles, counts_of_rows, keyed, roles_of, time_text
@@ -27,6 +27,9 @@ from lowregret.experts.series import SeriesMixture
 from lowregret.experts.substitute import Mean
 from lowregret.store.replacing import write_result
 from lowregret.stream.table import Table
+from lowregret.words import listed
+
+TO_COME = "(outcomes to come)"  # the column of outcomes, if none is named
 
 
 def long_roles(args: Namespace, table: Table) -> Roles:
@@ -61,6 +64,7 @@ def mix_long(args: Namespace, clock: Clock, table: Table, roles: Roles, resumed:
     args.drop = (*args.drop, *(name for name in roles.taken if name != args.target))
     found = read_forecasts(args, table)
     mixture = resumed or _made(args, found, roles)
+    require_outcomes(args, found.names, mixture.names)
     given = _given(args, table, roles, found, mixture)
     mixture.called, mixture.recording = args.loss, bool(args.weights_over_time)
     before = mixture.rounds
@@ -123,8 +127,18 @@ def with_outcomes(args: Namespace, table: Table) -> Table:
     """A table with a column of outcomes, all of them yet to come if none is named."""
     if args.target:
         return table
-    args.target = "(outcomes to come)"
+    args.target = TO_COME
     return replace(table, columns=table.columns | {args.target: np.full(len(table), math.nan)})
+
+
+def require_outcomes(args: Namespace, names: list[str], experts: list[str]) -> None:
+    """Refuse columns that are none of a mixture's experts if no outcome is named: what came would be the best."""
+    others = [name for name in names if name not in experts]
+    if args.target == TO_COME and others and not args.experts and len(others) < len(names):
+        raise DataError(
+            f"{args.table} has columns that are none of the experts of {args.resume}: {listed(others)}. If one holds "
+            "what came, name it: --target COL; if they are further experts, name all with --experts; else --drop them"
+        )
 
 
 def aligned(x: Any, names: list[str], experts: list[str]) -> Any:
