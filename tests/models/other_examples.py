@@ -83,7 +83,7 @@ def one_by_one(make: Callable[[], Any], tell: Told, ask: Callable[[Any], object]
     def more(run: Any) -> Any:
         for t in range(HALF, ROUNDS):
             tell(run, t)
-        return [run.loss, *run.trace.loss]
+        return [run.loss, *run.history.trace.loss]
 
     return write, more
 
