@@ -12,6 +12,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 soak: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --thorough
 	$(BIN)/python -m pytest tests/soak -n 0
 
 lint: $(READY)

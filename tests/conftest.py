@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +41,31 @@ if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usa
 gc.disable()  # until all tests are found, which takes twice as long with it and makes no garbage
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+GOLDEN = (5**0.5 - 1) / 2
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="run all that is left out without it, and nothing else")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep what is quick, or with `--thorough` the rest: tests that are marked so, and `sampled` cases beyond a sample.
+
+    Case n is of the sample of one in k if the fraction of n times the golden ratio is below 1/k: these spread evenly,
+    and in step with no number of values of a parameter, so that each value is met.
+    """
+    kept: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    cases: Counter[str] = Counter()
+    for item in items:
+        one_in = max((mark.args[0] for mark in item.iter_markers("sampled")), default=1)
+        name = item.nodeid.partition("[")[0]
+        left_out = cases[name] * GOLDEN % 1 >= 1 / one_in or item.get_closest_marker("thorough") is not None
+        cases[name] += 1
+        kept[left_out].append(item)
+    items[:] = kept[config.getoption("--thorough")]
+    config.hook.pytest_deselected(items=kept[not config.getoption("--thorough")])
 
 
 def pytest_collection_finish() -> None:

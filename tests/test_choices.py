@@ -15,6 +15,7 @@ from lowregret.bandit import Estimate, ips
 FEW = {"coverage": 2, "structured": 1}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_is_shown_that_is_not_so(name: str) -> None:
     for seed in range(FEW.get(name, 4)):

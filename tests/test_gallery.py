@@ -69,6 +69,7 @@ def test_the_index_names_all_pages() -> None:
         assert f"]({e.name}.md)" in text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", AGAIN)
 def test_measured_again(name: str, tmp_path: Path) -> None:
     """Nothing depends on anything but the code: the same page, and twice the same picture."""

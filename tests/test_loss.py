@@ -422,6 +422,7 @@ def test_envelope(loss: Loss, data: st.DataObject, mu: float) -> None:
         assert (right[0] - left[0]) / (2 * h) == pytest.approx(bend, rel=0.02, abs=1e-4 + 1e-9 / h)
 
 
+@pytest.mark.sampled(3)
 @each
 @given(data=st.data())
 def test_envelope_without_rounding_is_the_loss(loss: Loss, data: st.DataObject) -> None:

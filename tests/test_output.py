@@ -169,6 +169,7 @@ def drawn_and_stored(learner: Linear, rows: Rows, compiled: bool = False) -> tup
     return model(learner, state), points[kept_round(learner.output, len(rows.y)) - 1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("seed", [0, 3, -5])
 def test_the_random_iterate_is_one_that_was_played(case: str, seed: int) -> None:

@@ -24,7 +24,7 @@ def test_there_are_examples() -> None:
 def test_pasted_example_runs_and_prints(
     number: int, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a module of this process: a process of its own would spend its time on imports (`test_cache.py` has scripts)."""
+    """As a module of this process, for one of its own would spend its time on imports; `test_cache.py` has scripts."""
     name = f"pasted_{number}"
     (tmp_path / f"{name}.py").write_text(block, encoding="utf-8")
     monkeypatch.chdir(tmp_path)

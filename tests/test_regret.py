@@ -275,6 +275,7 @@ def test_the_bound_in_advance(seed: int, rounds: int) -> None:
 STEPS = [Constant(0.3), InverseSqrt(1.0), Adaptive()]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("step", STEPS, ids=str)
 @pytest.mark.parametrize("domain", [L2Ball(1.0), Box(-0.5, 1.0), Simplex(), Reals()], ids=str)
 @settings(max_examples=12)

@@ -222,6 +222,7 @@ def more_rows_than_memory() -> Any:
     return x
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "make",
     [longer_lists, fewer_offsets, far_offsets, broken_indices, lists_for_arrays, more_rows_than_memory],

@@ -92,6 +92,7 @@ def require_same(one: Any, other: Any) -> None:
 # ---- what must not matter -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @every_change
 @every_loss
 @pytest.mark.parametrize("seed", range(3))
@@ -100,6 +101,7 @@ def test_on_made_up_rows(loss: Any, change: str, seed: int) -> None:
     require_same(learnt(p), learnt(p, CHANGES[change](p.x, np.random.default_rng(seed))))
 
 
+@pytest.mark.sampled(3)
 @every_change
 @every_set
 def test_on_real_rows(name: str, change: str, problem: Callable[[str], Problem], plain: Callable[[str], Any]) -> None:
@@ -141,6 +143,7 @@ def test_copies_share_alike_in_any_unit(loss: Any) -> None:
     require_same(twice, units)
 
 
+@pytest.mark.sampled(3)
 @every_set
 def test_copies_move_losses_by_a_few_percent(
     name: str, problem: Callable[[str], Problem], plain: Callable[[str], Any]

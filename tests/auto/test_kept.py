@@ -145,6 +145,7 @@ def test_the_kept_model_on_houses(data_file: Find) -> None:
     assert len(KEPT_NAMES) == 12
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cut", [0.5, 0.7, 0.76, 0.9])
 def test_two_classes_by_name_are_kept_as_well_as_two_signs(cut: float, data_file: Find) -> None:
     p = PROBLEMS["elec2"](data_file)

@@ -118,6 +118,7 @@ def test_another_prior_is_noticed() -> None:
 # ---- the bound, on real rows ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["letter", "news20", "ocr_letters"])
 def test_the_mixture_is_near_the_best_expert_of_real_rows(name: str, data_file: Find) -> None:
     """Losses of experts are found by the transcription, on the first rows; on more rows the run's own are taken."""

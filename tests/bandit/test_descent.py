@@ -154,6 +154,7 @@ def test_a_slow_transcription_of_the_textbook(domain: Domain, d: int, points: in
     assert not all(domain.contains(x) for x in seen)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("domain", "d"), ANY, ids=str)
 @pytest.mark.parametrize("points", [1, 2])
 def test_mean_regret_outside_is_below_the_corrected_bound(domain: Domain, d: int, points: int) -> None:

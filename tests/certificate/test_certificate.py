@@ -74,10 +74,10 @@ def check(run: LinearRun, books: Books, comparators: Domain, regret: float | Non
 def cost_streams(learner: Linear, features: int) -> list[Stream]:
     """Random, fixed hard and adaptive sequences."""
     return [
-        *sequences.random_costs(16, features, seed=1),
-        *sequences.random_experts(16, features, seed=2),
-        *sequences.hard_costs(16, features),
-        *(adapted(learner, adversary, 16, features) for adversary in ADVERSARIES.values()),
+        *sequences.random_costs(10, features, seed=1),
+        *sequences.random_experts(10, features, seed=2),
+        *sequences.hard_costs(10, features),
+        *(adapted(learner, adversary, 10, features) for adversary in ADVERSARIES.values()),
     ]
 
 
@@ -128,6 +128,7 @@ def quick(loss: Loss, comparators: Domain) -> bool:
     return isinstance(loss, Hinge | Absolute) and isinstance(comparators, Box | Simplex | L1Ball)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_nested_on_curved_losses_with_importance_weights(case: Case, name: str) -> None:

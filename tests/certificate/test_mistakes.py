@@ -79,6 +79,7 @@ def check_perceptron(run: LinearRun, x: Matrix, y: Vector, us: list[Vector]) -> 
     return smallest
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("stream", STREAMS, ids=by_name)
 def test_perceptron_bounds_hold_at_the_best_u(stream: Stream) -> None:
     x, y = stream.x, stream.y

@@ -140,6 +140,7 @@ def test_exact_regret_is_at_most_what_is_reported(name: str, size: float) -> Non
     assert 0 < run.certificate.rounding <= 1e-6 * abs(run.certificate.bound) + 1e-9 * run.loss
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("aggregator", [Hedge(1e-17), AdaHedge(), MLPoly(), Squint()], ids=str)
 @pytest.mark.parametrize("linearised", [True, False])
 def test_experts_with_large_outcomes(aggregator: Any, linearised: bool) -> None:

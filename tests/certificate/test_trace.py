@@ -92,6 +92,7 @@ def check(case: Case, learner: Linear, x: sequences.Matrix, y: sequences.Vector,
         assert i < len(drawn.rounds) - 1 or drawn.theorem == found[0].id
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_trace_is_a_run_stopped_at_each_mark(case: Case) -> None:
     features = D - (case.bias > 0)

@@ -141,6 +141,7 @@ def goes_on(capsys: Capsys, tmp_path: Path, paths: list[Path]) -> None:
     assert bits(model) == bits(tmp_path / "whole.lr")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("problem", [INTERRUPTED, MEMORY, FULL], ids=["interrupted", "memory", "full"])
 def test_all_stand_at_one_row(capsys: Capsys, tmp_path: Path, place: str, problem: BaseException) -> None:

@@ -51,6 +51,7 @@ CASES: list[tuple[str, list[str], list[str], list[list[str]]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "lines", "how", "trainings"), CASES)
 def test_training_is_the_same(
     capsys: Capsys, tmp_path: Path, kind: str, lines: list[str], how: list[str], trainings: list[list[str]]

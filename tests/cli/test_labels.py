@@ -161,6 +161,7 @@ def test_two_labels_are_nothing_to_speak_of(capsys: Capsys, tmp_path: Path) -> N
 # ---- 0 and 1, 1 and 2 -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words", [("--loss", "logistic", *OGD), ("--loss", "hinge"), ("--loss", "squared-hinge"), OGD, ("--output", "last")]
 )

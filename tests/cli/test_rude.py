@@ -107,6 +107,7 @@ def test_names_that_no_encoding_has(tmp_path: Path) -> None:
     assert (told.code, set(told.out.split())) == (0, {"a", "\ufffdb", "c"}), told.err
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("closed", "words", "code"),
     [

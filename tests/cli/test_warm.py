@@ -31,6 +31,7 @@ def test_what_was_warmed_is_not_compiled_again(tmp_path: Path, monkeypatch: pyte
     assert process("train", rows, *words).json["seconds"]["compile"] == 0
 
 
+@pytest.mark.thorough
 def test_the_loops_of_several_learners_can_be_warmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     assert process("warm", "ogd:hinge", "pa:hinge", "--learners", "--quiet").code == 0  # of which pa learns row by row
@@ -40,6 +41,7 @@ def test_the_loops_of_several_learners_can_be_warmed(tmp_path: Path, monkeypatch
         assert told.json["seconds"]["compile"] == 0
 
 
+@pytest.mark.thorough
 def test_every_algorithm_can_be_warmed(capsys: pytest.CaptureFixture[str], interpreted: None) -> None:
     told = run(capsys, "warm", *ALGORITHMS, "ogd:poisson", "ogd:hinge:0.5", "adagrad:softmax", "--quiet", "--json")
     assert told.code == 0

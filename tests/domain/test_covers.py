@@ -74,6 +74,7 @@ def samples() -> dict[Domain, Any]:
     return {domain: far_points(domain) for domain in VARIED}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("outer", VARIED)
 def test_covers_is_never_wrongly_true(outer: Domain, samples: dict[Domain, Any]) -> None:
     for inner in VARIED:

@@ -216,6 +216,7 @@ def test_intersections_from_afar_and_empty_ones() -> None:
 # ---- support functions -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @every
 @few
 @given(data=st.data())
@@ -288,6 +289,7 @@ def test_cvx_sets_without_a_solution_say_so() -> None:
 # ---- sizes -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @every
 @pytest.mark.parametrize("q", [1.0, 1.5, 2.0, 3.0, math.inf])
 def test_no_point_is_further_than_the_reach(domain: Domain, q: float) -> None:

@@ -47,6 +47,7 @@ def require_certified(panel: ExpertMixture, p: Any, x: Any, y: Any) -> None:
     assert certificate.linear_regret is None or certificate.regret is not None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("linearised", [True, False])
 @pytest.mark.parametrize("aggregator", PROVED, ids=repr)
 @pytest.mark.parametrize("name", SEQUENCES)
@@ -65,6 +66,7 @@ def test_certificates_hold_against_who_knows_the_weights(aggregator: Aggregator)
     assert panel.regret > 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [Layered, Calibrated])
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_layers_hold_too(name: str, kind: type[Layered]) -> None:
@@ -208,6 +210,7 @@ def test_one_expert_infinitely_wrong(aggregator: Aggregator) -> None:
             assert panel.weights[0] == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.thorough
 def test_ten_million_rounds_with_large_costs() -> None:
     rng = np.random.default_rng(2)
     costs = rng.uniform(-1e6, 1e6, (10**7, 2))

@@ -92,6 +92,7 @@ ADVERSARIES: dict[str, Callable[[float, int], float]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("budget", [3.0, 20.0])
 @pytest.mark.parametrize("coverage", [0.5, 0.9])
 @pytest.mark.parametrize("adversary", ADVERSARIES)

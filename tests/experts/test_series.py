@@ -152,6 +152,7 @@ def adversary(seed: int) -> dict[str, Any]:
     return table | {"m0": flip * 10, "m1": -flip * 10 + 0.1, "m2": np.zeros(flip.size)}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("weighing", WEIGHTS)
 @pytest.mark.parametrize("aggregator", [None, MLPoly(), Squint(), Hedge(0.01), AdaHedge()])
 @pytest.mark.parametrize("make", [lambda: table_of(3, 5, 6, 3, seed=2), lambda: adversary(1)])

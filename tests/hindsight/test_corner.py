@@ -99,6 +99,7 @@ def test_few_steps_are_enough(loss: Loss) -> None:
     assert len(steps) <= 60
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("domain", [Simplex(3.0), L1Ball(2.0), Box(-0.3, 0.2)], ids=repr)
 @pytest.mark.parametrize("loss", [Absolute(), Hinge(), Square(), Logistic(), Huber(0.1)], ids=repr)
 def test_many_coordinates(loss: Loss, domain: Domain) -> None:

@@ -107,6 +107,7 @@ def test_sets_of_any_size(loss: Loss, domain: Domain) -> None:
     is_true(best_in_hindsight(loss, x, y, domain, compiled=False), loss, x, y, domain, 0.0, rng)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(150))
 def test_any_scales(seed: int) -> None:
     """An answer whose interval no point beats, or an error that says what to do; in bounded time, without a warning."""
@@ -186,6 +187,7 @@ def test_counts_that_are_large_are_found_down_powers_of_e(domain: Domain, seed: 
     assert found.gap <= 1e-5 * (1 + abs(found.value))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("domain", "kappa"), [(L2Ball(900.0), 0.0), (L2Ball(2.0), 1e-5), (Reals(), 1e-5)], ids=repr)
 @pytest.mark.parametrize("loss", [Hinge(), Absolute()], ids=repr)

@@ -82,6 +82,7 @@ def points_of(domain: Domain, around: Vector, rng: np.random.Generator) -> list[
     return [domain.projection(around + s * rng.normal(size=around.size)) for s in scales for _ in range(20)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("domain", "kappa"), SETS, ids=repr)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_no_point_beats_the_interval(loss: Loss, domain: Domain, kappa: float) -> None:

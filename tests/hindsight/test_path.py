@@ -67,6 +67,7 @@ SMOOTH: list[Loss] = [Logistic(), SquaredHinge(), Huber(0.5), Poisson()]
 SETS: list[tuple[Domain, float]] = [(L2Ball(0.3), 0.0), (L2Ball(5.0), 0.0), (L2Ball(5.0), 0.1), (Reals(), 0.1)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("domain", "kappa"), SETS, ids=repr)
 @pytest.mark.parametrize("loss", SMOOTH, ids=repr)
 def test_least_loss(loss: Loss, domain: Domain, kappa: float) -> None:

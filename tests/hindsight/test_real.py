@@ -28,6 +28,7 @@ WIDE = [  # the others are in benchmarks/agreement.py: their peers, or ours on f
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "title", "radius"), NARROW + WIDE)
 def test_as_others_find(data_folder: Path, name: str, title: str, radius: float) -> None:
     x, y = prefix(data_folder, name, FEWER if title == "logistic" and (name, title, radius) in WIDE else ROWS)

@@ -83,6 +83,7 @@ SQUARES: list[tuple[Domain, float]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("domain", "kappa"), SQUARES, ids=repr)
 @pytest.mark.parametrize("shape", [(ROWS, D), (D, ROWS)])
 @pytest.mark.parametrize("steps", [2, 200])

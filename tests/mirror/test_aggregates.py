@@ -81,6 +81,7 @@ def excursions(rng: np.random.Generator, high: float) -> Iterator[Matrix]:
     yield rng.normal(size=(300, D)) * high * 1e-6 * (rng.random((300, D)) < 0.3)
 
 
+@pytest.mark.sampled(3)
 @each
 @pytest.mark.parametrize("high", [1e-3, 1.0, 30.0])
 def test_after_excursions(mirror: Mirror, high: float) -> None:

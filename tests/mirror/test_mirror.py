@@ -68,6 +68,7 @@ def interior(mirror: Mirror, theta: Vector) -> Vector:
 # ---- conjugacy -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @each
 @few
 @given(theta=thetas)
@@ -116,6 +117,7 @@ def primal_norm(mirror: Mirror, w: Vector) -> float:
     return norm(w, mirror.q if isinstance(mirror, PNorm) else 1.0 if isinstance(mirror, Entropy) else 2.0)
 
 
+@pytest.mark.sampled(3)
 @each
 @few
 @given(theta=thetas)

@@ -155,6 +155,7 @@ def test_chain_holds_at_every_mark(name: str) -> None:
     assert game.regret_to(game.best().w) == pytest.approx(game.regret)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "functions", [QUADRATICS, ROWS, [Regularised(f, 0.5) for f in ROWS]], ids=["quadratic", "rows", "ridge"]
 )
@@ -209,6 +210,7 @@ def unbroken(name: str, functions: str) -> Game:
     return play(PLAYERS[name], GAMES[functions])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("split", [1, 17])
 @pytest.mark.parametrize("name", [n for n in PLAYERS if n != "interpreted"])
 @pytest.mark.parametrize("kind", GAMES)

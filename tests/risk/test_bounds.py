@@ -283,6 +283,7 @@ def test_what_has_no_ceiling() -> None:
 # ---- the truth -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_the_bounds_hold_on_a_finite_source() -> None:
     """300 runs of 200 rows from 400 points at δ = 0.2: the risks of the average and of a drawn model are exact."""
     rng = np.random.default_rng(8)

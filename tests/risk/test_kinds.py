@@ -8,6 +8,7 @@ import pytest
 from benchmarks.risk_kinds import KINDS, measure
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [name for name in KINDS if name != "auto"])
 @pytest.mark.parametrize("q", [3 / 256, 0.5])
 def test_statements_on_coins(kind: str, q: float) -> None:

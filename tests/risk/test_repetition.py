@@ -239,6 +239,7 @@ def mostly_zero(rng: np.random.Generator, rows: int, columns: int) -> Any:
     return X
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("columns", [1, 3, 40, 700])
 @pytest.mark.parametrize("dense_first", [True, False])
 def test_a_row_has_one_fingerprint_dense_or_sparse(columns: int, dense_first: bool) -> None:

@@ -218,6 +218,7 @@ def test_the_perceptrons_promises_count_from_0() -> None:
 # ---- amplification ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_several_runs_make_a_bound_in_expectation_one_with_high_probability() -> None:
     """Small shares and a coarse rate, so that single runs differ; C is estimated on many new rows."""
     delta, n = 0.2, 400
@@ -245,6 +246,7 @@ def test_several_runs_make_a_bound_in_expectation_one_with_high_probability() ->
     ).certificate.premises_hold
 
 
+@pytest.mark.thorough
 def test_amplified_runs_draw_their_models_apart() -> None:
     """w walks from 0 to u = 1 in 30 of 90 rounds: by the same coins all draw badly at once."""
     delta, share, failed = 0.01, 90, 0

@@ -216,6 +216,7 @@ def there_and_back(n: int, share: float) -> Matrix:
     return -np.diff(np.vstack([np.zeros(3), path, back]), axis=0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("share", [1.0, 0.1, 0.033, 0.01, 1.1e-3, 1e-4, 1e-8])
 def test_norms_do_not_drift(share: float) -> None:
     """600,000 coordinates updated in O(1) each: the aggregate is still the norm to 1e-9, however far that fell."""

@@ -121,6 +121,7 @@ FORMS: dict[str, tuple[dict[str, Any], bool]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
 def test_every_table_says_the_same(ending: str, tmp_path: Path) -> None:
     for kind, (columns, has_times) in FORMS.items():

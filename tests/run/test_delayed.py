@@ -92,6 +92,7 @@ def same(a: DelayedRun, b: DelayedRun) -> bool:
 # ---- what it is ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @every_learner
 @pytest.mark.parametrize("sparse", [False, True])
 def test_without_delay_it_is_the_usual_run_bit_for_bit(name: str, sparse: bool) -> None:

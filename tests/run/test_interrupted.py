@@ -96,6 +96,7 @@ class Interrupter:
             sys.settrace(before)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_an_interruption_anywhere_leaves_no_trace(kind: Kind, tmp_path: Path) -> None:
     first, last, end = kind.row - 6, kind.row + 6, kind.row + 20
@@ -127,6 +128,7 @@ INTERPRETED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fresh", INTERPRETED.values(), ids=INTERPRETED.keys())
 def test_an_interpreted_row_is_learnt_as_a_whole_or_not_at_all(fresh: Callable[[], Any]) -> None:
     counter, whole = Interrupter(0), fresh()

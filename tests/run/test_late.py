@@ -95,6 +95,7 @@ def test_without_delay_it_is_the_usual_run_bit_for_bit(name: str) -> None:
     assert (usual.loss, usual.error, usual.weight) == (run.loss, run.error, run.weight)
 
 
+@pytest.mark.sampled(3)
 @every_learner
 @every_schedule
 def test_splitting_and_saving_change_nothing(name: str, schedule: str, tmp_path: Path) -> None:
@@ -114,6 +115,7 @@ def test_splitting_and_saving_change_nothing(name: str, schedule: str, tmp_path:
     assert [c.bound for c in whole.certificates] == [c.bound for c in run.certificates]
 
 
+@pytest.mark.sampled(3)
 @every_schedule
 @pytest.mark.parametrize("name", [name for name in LEARNERS if "classes" not in name])
 def test_exact_regret_is_below_the_linearised_and_that_below_the_theorem(name: str, schedule: str) -> None:

@@ -38,6 +38,7 @@ def bits(run: Any) -> dict[str, Any]:
     return found | {"description": json.dumps(description, sort_keys=True), "told": told, "curves": curves}
 
 
+@pytest.mark.sampled(2)
 @every_kind
 def test_it_has_the_verbs_of_a_run(kind: Kind, tmp_path: Path) -> None:
     run = kind.begin()

@@ -43,6 +43,7 @@ def curves(run: Any) -> list[bytes]:
     return [np.asarray(curve).tobytes() for curve in (t.rounds, t.loss, t.linear_regret, t.bound)]
 
 
+@pytest.mark.sampled(2)
 @every
 def test_it_is_a_run(kind: Kind, tmp_path: Path) -> None:
     for run in (kind.make(), fed(kind)):

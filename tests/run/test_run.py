@@ -63,6 +63,7 @@ def labelled(n: int = 60, d: int = 4, seed: int = 0) -> tuple[Matrix, Vector]:
 # ---- laws -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @every_composition
 def test_splitting_and_resuming_changes_nothing(composition: Composition, tmp_path: Path) -> None:
     rows = sample(composition, 1)

@@ -51,6 +51,7 @@ LEARNERS = {
 SCHEDULES = st.lists(st.integers(0, 3), min_size=40, max_size=40)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("weights", [None, W])
 def test_one_at_a_time_is_row_by_row(name: str, weights: Vector | None) -> None:

@@ -142,6 +142,7 @@ def test_products_that_are_many_come_in_parts(monkeypatch: pytest.MonkeyPatch, t
         assert batches > blocks
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("products", [[(0, 1)], [(0, 0, 1)], [(0, 2, 1)], [(1, 2)]])
 def test_time_is_that_of_groups_and_products(products: list[tuple[int, ...]]) -> None:
     """A line of a megabyte may have as many groups: whoever looked at all of them for each took minutes."""

@@ -51,6 +51,7 @@ def check(folder: Path, text: bytes, form: SvmText | None = None) -> None:
 # ---- real data -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DATA)
 def test_real_data_equals_what_scikit_learn_reads(name: str, data_file: Callable[[str], Path]) -> None:
     path = data_file(f"{name}.svm.gz")
