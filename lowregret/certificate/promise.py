@@ -11,11 +11,13 @@ check it: their certificates are on what was observed, and no larger while the p
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowregret.certificate.certificate import Certificate
 from lowregret.certificate.evidence import farthest
 from lowregret.domain import Domain, L1Ball, L2Ball, Reals
 from lowregret.errors import PartError
@@ -47,6 +49,10 @@ class Promise:
         given = f"T = {self.rounds:,} rounds, {self.premise}, G = {self.lipschitz:.6g}, against size {self.radius:.6g}"
         promised = f"promises a regret of at most {rounded_up(self.bound)}"
         return f"η = {self.eta:.6g} {promised} ({self.id}: {self.formula}; {given})"
+
+    def holds(self, found: Sequence[Certificate]) -> bool:
+        """Whether certificates of the run that it was made for allow no more; of more or steeper rounds none may."""
+        return not found or any(c.premises_hold and c.bound <= self.bound * (1 + 1e-9) for c in found)
 
     def to_json(self) -> dict[str, Any]:
         """The public form."""

@@ -290,6 +290,17 @@ def test_train_refuses_what_no_theorem_tunes(
     assert re.search(why, capsys.readouterr().err)
 
 
+def test_a_promise_whose_premises_were_not_so_is_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rows.svm.gz"
+    write_rows(path)
+    how = "train", path, "--json", "--algorithm", "ogd-lazy", "--radius", 2, "--eta", "theory"
+    for more, holds in (((), True), (("--rounds", 200), True), (("--rounds", 2, "--lipschitz", 0.1), False)):
+        found, said = told(capsys, *how, *more)
+        assert found["promise"]["holds"] == holds
+        assert ("was not so: nothing was promised" in said) != holds
+        assert found["certificate"]["linear_regret"] <= found["promise"]["bound"] or not holds
+
+
 @pytest.mark.parametrize("name", ["hedge", "wm", "eg", "ogd", "fixed-share"])
 def test_experts_are_tuned_and_say_what_is_promised(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

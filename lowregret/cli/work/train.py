@@ -163,11 +163,16 @@ def tell_session(session: Session, args: Namespace, seconds: Seconds, model: str
     """Show what was learnt, in the forms that were asked for."""
     for note in session.notes[len(session.remarks) :]:  # those were said when the first rows had been read
         print(f"lowregret: {one_line(note)}", file=sys.stderr)
+    kept = args.eta != THEORY or args.promise.holds(session.run.certificates)
+    if not kept:
+        print(
+            f"lowregret: {args.promise.premise} in at most T rounds was not so: nothing was promised", file=sys.stderr
+        )
     found = importance_by_name(session) if args.importance or args.report else ""
     known = None if isinstance(found, str) else found
     if args.json:
         told: dict[str, Any] = {"importance": known and known.to_json()} if args.importance else {}
-        told |= {"promise": args.promise.to_json()} if args.eta == THEORY else {}
+        told |= {"promise": args.promise.to_json() | {"holds": kept}} if args.eta == THEORY else {}
         print_json(session.to_json(seconds.to_json(), model) | told)
     elif not args.quiet:
         print(show(session, seconds, f"{model}, for prediction alone" if model and args.predict_only else model))
