@@ -6,6 +6,7 @@ import pickle
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from lowregret import Linear, Logistic, LowRegretError, load, read, zoo
 from lowregret import train as train_here
 from lowregret.cli import main
+from lowregret.cli.work import ray as command
 from lowregret.errors import PartError, StoreError
 from lowregret.loss import Cost
 from lowregret.ray import driver
@@ -202,8 +204,24 @@ def test_options_that_do_not_go_together_are_refused(files: Path, capsys: pytest
     data = str(files / "rows.svm")
     assert main(["train", data, "--workers", "2"]) == 2
     assert "say --ray local" in capsys.readouterr().err
-    assert main(["train", data, "--ray", "local", "--passes", "2"]) == 2
-    assert "--passes is of learning in this process" in capsys.readouterr().err
+    for words, told in ((["--passes", "2"], "--passes"), (["--block", "free"], "--block free")):
+        assert main(["train", data, "--ray", "local", *words]) == 2
+        assert f"{told} is of learning in this process" in capsys.readouterr().err
+
+
+def test_a_block_is_the_size_of_a_turn(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was refused as that of several learners."""
+    seen = []
+
+    def finish(session: Session, plan: Any, *others: Any) -> Any:
+        seen.append(plan.reading.size)
+        raise LowRegretError("no cluster")
+
+    monkeypatch.setattr(command, "cluster", lambda *_: nullcontext())
+    monkeypatch.setattr(command, "finish", finish)
+    words = ["--algorithm", "adagrad", "--loss", "logistic", "--ray", "local", "--block", "512"]
+    assert main(["train", str(files / "rows.svm"), *words]) == 2
+    assert seen == [512]
 
 
 def test_without_ray_the_extra_is_named(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from lowregret.errors import DataError, PartError
 from lowregret.ray.actors import Reading
 from lowregret.ray.driver import tell_on
 from lowregret.ray.training import batch_rows, cluster, finish, planned, sources_of, spread_session
+from lowregret.run.block_learners import FREE
 
 _ALONE = (
     "follow resume delay learners holdout skip predictions partitions weights report importance predict_only dimension"
@@ -27,9 +28,10 @@ def require_alone(args: Namespace) -> None:
     """Refuse options of learning here that workers elsewhere do not have."""
     said = {name: getattr(args, name, None) for name in _ALONE.split()}
     said |= {"passes": args.passes > 1, "holdout": args.holdout.every or args.holdout.last or args.holdout.percent}
-    said |= {"certify": args.certify != "stream", "eta": args.eta == THEORY}
+    said |= {"certify": args.certify != "stream", "eta": args.eta == THEORY, "block": args.block == FREE}
     for name in (name for name, value in said.items() if value):
-        told = {"certify": "certify " + args.certify, "eta": "eta theory"}.get(name, name.replace("_", "-"))
+        words = {"certify": "certify " + args.certify, "eta": "eta theory", "block": f"block {FREE}"}
+        told = words.get(name, name.replace("_", "-"))
         raise PartError(f"--{told} is of learning in this process: leave it out with --ray, or leave --ray out")
 
 
@@ -37,11 +39,12 @@ def learn_on_ray(args: Namespace, clock: Clock) -> int:
     """Learn all rows on a cluster; the model is kept and the proof shown as everywhere."""
     require_places(args)
     workers, servers, staleness = args.workers or 2, args.servers or 1, args.staleness or 0
+    block, args.block = args.block, None  # here it is the size of a turn, not of blocks of several learners
     with cluster(args.ray, workers):
         form = form_of(args)
         form, stream = settle_labels(args, form, open_rows(args, form, None), None)
         session = spread_session(start_session(args, form, stream), staleness)
-        size = args.block or batch_rows(session.run.learner, staleness, workers)
+        size = block or batch_rows(session.run.learner, staleness, workers)
         reading = Reading(form, size, args.threads or 1, args.on_error)
         plan = planned(sources_of(args.data), reading, workers, servers, staleness, args.checkpoint)
         tell = (lambda line: None) if args.quiet else tell_on()
