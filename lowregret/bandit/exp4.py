@@ -52,7 +52,8 @@ class Exp4(Chooser):
         sizes: tuple[Any, ...] = experts, arms
         if not (all(is_whole(n, 1) for n in sizes) and is_positive(eta)):
             raise PartError(f"EXP4 needs experts and arms ≥ 1 and eta > 0, got {experts!r}, {arms!r}, {eta!r}")
-        require_room(int(experts) + int(arms), "experts and arms")
+        require_room(int(experts), "experts")
+        require_room(int(arms), "arms")
         super().__init__(low, high)
         self.arms, self.eta, self.centred, self.compiled = int(arms), float(eta), bool(centred), compiled
         self.state = BanditState.start(experts, np.full(experts, 1 / experts), seed)

@@ -122,10 +122,9 @@ def _deployments(session: Session) -> str:
     ]
     head = ("on the rows that follow", "rows judged", "kept: loss", "error", "live: loss", "error")
     note = (
-        f"Models kept after {kept.models} rows, which learn no more, beside the learner that goes on learning. The "
-        "first is what predict does with the model, the second what it does if labels come between predictions."
-        + " Rows were learnt again since: this is of models of the first pass."
-        * kept.repeated
+        f"Models kept after {kept.models} rows, which learn no more, on rows {kept.stretch}, beside the learner that "
+        "goes on learning. The first is what predict does with the model, the second what it does if labels come "
+        "between predictions." + " Rows were learnt again since: this is of models of the first pass." * kept.repeated
     )
     return f"<p>{escape(note)}</p>{table(head, rows)}"
 

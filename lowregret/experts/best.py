@@ -48,7 +48,8 @@ class Path(NamedTuple):
 def best_combination(loss: Loss, x: Matrix, y: Matrix) -> Solution | None:
     """The best fixed weights on x[t, k, i] for outcomes y[t, k], all known; None where there is no solver.
 
-    Square losses and log losses: Newton's method, O(TKN² + N³) a step. Absolute ones: a linear programme, if not large.
+    Square and log losses: Newton's method. A step costs O(TKN²), or with more experts than outcomes O(TKN) for each
+    change of the support, and O(S³) for a change of one of S. Absolute ones: a linear programme, if not large.
     """
     classes = y.shape[1]
     match loss:
@@ -171,7 +172,7 @@ def best_mixture(likely: Matrix) -> Solution:
 
 
 def quadratic_on_simplex(a: Matrix | Gram, b: Vector, start: Vector) -> Vector:
-    """argmin ½uᵀAu − ⟨b, u⟩ over the simplex, from a point of it: active sets, O(N³) for each change of the support."""
+    """argmin ½uᵀAu − ⟨b, u⟩ over the simplex, from a point of it: active sets, O(S³) for a change of S used."""
     u, used = start.copy(), start > 0
     for _ in range(10 * u.size + 100):
         kept = np.flatnonzero(used)

@@ -99,7 +99,15 @@ class Kept:
     @property
     def horizon(self) -> str:
         """The rows for which the figures hold, in words."""
-        return f"models kept after {self.models} rows, on the rows that follow, up to half as many as each had learnt"
+        return (
+            f"models kept after {self.models} rows, on the rows that follow {self.stretch}, up to half as many as each "
+            "had learnt"
+        )
+
+    @property
+    def stretch(self) -> str:
+        """Where judged rows lie, in words: parts of a model's rows count if they end in the latter half."""
+        return f"in about the latter half of the {'first pass' if self.repeated else 'run'}"
 
     @property
     def worth(self) -> float | None:

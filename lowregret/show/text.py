@@ -76,9 +76,10 @@ def describe_kept(run: LearntRun) -> list[str]:
         f"{_figure(figures, roots)} on {_HORIZONS[share]}" for share, figures in kept.horizons if share in _HORIZONS
     ]
     once = "once the first pass is done and the model" if kept.repeated else "once the model"
+    first = f"{_figure(kept.figures, roots)} {what} {once} learns no more"
     lines = [
-        f"kept       {_figure(kept.figures, roots)} {what} {once} learns no more, on the rows that follow, up to half",
-        f"           as many as it learnt ({', '.join(near)};",
+        f"kept       {first}, on the rows that follow {kept.stretch},",
+        f"           up to half as many as it learnt ({', '.join(near)};",
         f"           {counted(kept.figures.rows, 'row')} judged, by models kept after {kept.models})",
     ]
     if kept.worth is not None:

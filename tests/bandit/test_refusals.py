@@ -50,6 +50,14 @@ def test_what_does_not_fit_into_memory_is_refused(what: str, given: int) -> None
         REFUSED[what](given)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "told"), [((2**40, 3), "1,099,511,627,776 experts"), ((3, 2**40), "1,099,511,627,776 arms")]
+)
+def test_what_there_is_no_room_for_is_named(sizes: tuple[int, int], told: str) -> None:
+    with pytest.raises(LowRegretError, match=f"no room in memory for {told}: take fewer"):
+        Exp4(*sizes, 0.1)
+
+
 @pytest.mark.parametrize("cost", ["a", None, [1.0, 2.0]])
 def test_costs_of_points_are_numbers(cost: Any) -> None:
     with pytest.raises(LowRegretError, match="must be finite"):

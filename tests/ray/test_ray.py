@@ -204,7 +204,8 @@ def test_options_that_do_not_go_together_are_refused(files: Path, capsys: pytest
     data = str(files / "rows.svm")
     assert main(["train", data, "--workers", "2"]) == 2
     assert "say --ray local" in capsys.readouterr().err
-    for words, told in ((["--passes", "2"], "--passes"), (["--block", "free"], "--block free")):
+    said = (["--passes", "2"], "--passes"), (["--block", "free"], "--block free"), (["--cache"], "--cache")
+    for words, told in said:
         assert main(["train", data, "--ray", "local", *words]) == 2
         assert f"{told} is of learning in this process" in capsys.readouterr().err
 

@@ -196,6 +196,8 @@ def test_few_rows_say_nothing_and_more_are_told_with_their_number() -> None:
     assert kept.figures.rows >= 32
     assert f"kept       {kept.error:.2%} wrong once the model learns no more" in str(run)
     assert f"{kept.figures.rows} rows judged, by models kept after {kept.models})" in str(run)
+    assert "on the rows that follow in about the latter half of the run,\n" in str(run)
+    assert "in about the latter half of the run" in kept.horizon
     weighed = str(train(LEARNERS["ogd"], X, y, np.full(200, 0.5), compiled=False))
     assert "% of the weight wrong once the model learns no more" in weighed
     run.learn(X, y)

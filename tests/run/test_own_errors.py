@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from lowregret import (
     Absolute,
@@ -104,6 +105,31 @@ def test_a_row_that_an_own_part_refuses_is_not_learnt_in_part(kind: str, monkeyp
             failed += 1
         done = run.asked if kind == "asked" else done + run.learnt.done
     assert failed > 2
+    expected, found = unbroken.contents()[1], run.contents()[1]
+    assert [name for name in expected if found[name].tobytes() != expected[name].tobytes()] == []
+
+
+class Near(Loss):
+    """|p − y|, which fails where labels are beyond a limit, in compiled loops, too"""
+
+    limit: NDArray[np.float64]
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        if y > self.limit[0]:
+            raise ValueError("too much")
+        return abs(p - y), 1.0 if p > y else -1.0
+
+
+def test_a_block_that_an_own_part_breaks_off_is_decided_as_it_began() -> None:
+    """Compiled, many rows are learnt at once, and undone: also which iterate decides the block that was begun."""
+    y, limit = np.arange(1.0, N + 1), np.array([np.inf])
+    learner = Linear(Near(limit), MirrorDescent(Euclidean(), Constant(0.1)))
+    unbroken, run = begin(learner, 3, learners=1, block=8).learn(X, y), begin(learner, 3, learners=1, block=8)
+    for limit[0] in range(3, N, 5):
+        with pytest.raises(ValueError, match="too much"):
+            run.learn(X[run.rounds :], y[run.rounds :])
+    limit[0] = np.inf
+    run.learn(X[run.rounds :], y[run.rounds :])
     expected, found = unbroken.contents()[1], run.contents()[1]
     assert [name for name in expected if found[name].tobytes() != expected[name].tobytes()] == []
 

@@ -28,7 +28,12 @@ def require_alone(args: Namespace) -> None:
     """Refuse options of learning here that workers elsewhere do not have."""
     said = {name: getattr(args, name, None) for name in _ALONE.split()}
     said |= {"passes": args.passes > 1, "holdout": args.holdout.every or args.holdout.last or args.holdout.percent}
-    said |= {"certify": args.certify != "stream", "eta": args.eta == THEORY, "block": args.block == FREE}
+    said |= {
+        "cache": args.keep_rows,
+        "certify": args.certify != "stream",
+        "eta": args.eta == THEORY,
+        "block": args.block == FREE,
+    }
     for name in (name for name, value in said.items() if value):
         words = {"certify": "certify " + args.certify, "eta": "eta theory", "block": f"block {FREE}"}
         told = words.get(name, name.replace("_", "-"))
