@@ -95,6 +95,12 @@ def data_file(data_folder: Path) -> Callable[[str], Path]:
     return find
 
 
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts run as plain Python: for tests of what is learnt from a few rows, for which compiling takes far longer."""
+    monkeypatch.setattr("lowregret.compile.part.Part.compilable", False)
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Names of tests must not contain addresses, which differ between the processes that run them."""
     text = repr(val)

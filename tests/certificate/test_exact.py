@@ -36,6 +36,8 @@ from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.step import Constant
 from lowregret.types import Cells, Vector
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 RNG = np.random.default_rng(8)
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import tests.models.examples  # parts that stored models name
 import tests.models.other_examples  # noqa: F401
 from lowregret import load
 from lowregret.certificate import THEOREMS
 from tests.known import ID, IDS
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 PAGE = Path(__file__).parents[2] / "docs" / "certificates.md"
 

@@ -32,6 +32,8 @@ from lowregret.play import play
 from lowregret.rule import AdaGrad, MirrorDescent, Newton, ProjectedGradient
 from lowregret.step import Constant, InverseSqrt, InverseTime
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 RULES: dict[str, tuple[Any, float]] = {  # and the dual norm
     "ogd": (MirrorDescent(Euclidean(), Constant(1.0)), 2),
     "lazy ball": (MirrorDescent(Euclidean(L2Ball(2.0)), Constant(1.0)), 2),

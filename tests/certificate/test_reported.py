@@ -38,6 +38,8 @@ from lowregret.step import Constant, InverseSqrt
 from lowregret.structured import Chain, sequences, structured_perceptron
 from lowregret.train import train
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 DOCS = Path(__file__).parents[2] / "docs"
 T, D = 30, 3
 UNSHIPPED = {"recalled delay bound (M)"}  # from memory, not in the sources: the theory says not to certify with it

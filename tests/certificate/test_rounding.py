@@ -25,6 +25,8 @@ from lowregret.rule import MirrorDescent, ProjectedGradient
 from lowregret.run.begin import begin
 from lowregret.step import Constant
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 RNG = np.random.default_rng(10)
 SCALES = [1e-150, 1e-12, 1.0, 1e12, 1e150]
 

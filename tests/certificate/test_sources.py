@@ -30,6 +30,8 @@ from lowregret.step import Adaptive, Constant, CountingRounds, InverseSqrt, Inve
 from lowregret.train import train
 from tests.naive import Matrix, Vector
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 
 def by_id(found: list[Certificate]) -> dict[str, Certificate]:
     return {c.id: c for c in found}

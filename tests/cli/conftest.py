@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from lowregret import zoo
-from lowregret.compile.part import Part
 from tests.running import FEW_TREES
 
 
 @pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+def interpreted(interpreted: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands in this process learn without compiling, and with few trees: other tests are about what they learn."""
-    monkeypatch.setattr(Part, "compilable", False)
     monkeypatch.setitem(zoo.FEATURES, "both", FEW_TREES)

@@ -26,6 +26,8 @@ from lowregret.state import State
 from lowregret.step import Constant, Step
 from lowregret.types import Vector
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 RNG = np.random.default_rng(3)
 
 

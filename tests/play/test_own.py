@@ -30,6 +30,8 @@ from lowregret.mirror import Euclidean
 from lowregret.regret import Moving, Switching, Windows, regret
 from lowregret.types import Vector
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 RNG = np.random.default_rng(11)
 COSTS = RNG.normal(size=(50, 3))
 
