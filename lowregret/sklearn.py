@@ -38,7 +38,7 @@ from lowregret.loss.chances import tells_chances
 from lowregret.rows import narrow
 from lowregret.run.pickling import packed, unpacked
 from lowregret.stream.formats.parquet import TableFormat
-from lowregret.stream.frame import SLOTS, Frame, Names, frame_rows, table_form, takes_table
+from lowregret.stream.frame import SLOTS, Frame, Names, frame_rows, numbered_categories, table_form, takes_table
 from lowregret.train import train
 from lowregret.types import Vector
 from lowregret.words import listed
@@ -69,6 +69,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
     run_: Any
     n_features_in_: int
     _hashed: bool  # whether rows are tables with columns that are not numbers
+    _read: TableFormat  # how the run reads tables, whatever parameters are now
 
     def __init__(
         self, learner: Any = None, *, comparator: Domain | None = None, expand: FeatureMap | Partitions | None = None,
@@ -93,8 +94,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def kept_loss_(self) -> float | None:
         """The mean loss of the model as `predict` uses it, which learns no more: of models frozen on the way, on rows
         that they never saw, before any was learnt again. None if there were too few to tell, or the run does not."""
-        kept = getattr(self.run_, "kept", None)
-        return None if kept is None else kept.loss
+        return getattr(getattr(self.run_, "kept", None), "loss", None)
 
     @property
     def coef_(self) -> Vector:
@@ -133,6 +133,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
         """Rows that fit those before, and their labels."""
         require_labels(y)
+        for note in numbered_categories(X, self._form) if self._fresh() else ():
+            warnings.warn(note, stacklevel=3)
         if not self._takes_table(X):
             require_numeric(X, "features")
             X, y = validate_data(self, sound(X), y, reset=self._fresh(), **MATRIX, **how)
@@ -149,7 +151,9 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _form(self) -> TableFormat:
-        return table_form(self.text, self.ngrams, self.date, self.categorical)
+        """How tables are read: as the run began, or as parameters say that it will."""
+        said = self.text, self.ngrams, self.date, self.categorical
+        return table_form(*said) if self._fresh() else self._read
 
     def _table(self, X: Any) -> Any:
         """A table with rows, and with the columns of those before."""
@@ -169,10 +173,10 @@ class Online(BaseEstimator):  # type: ignore[misc]
         if learner is None:
             self.run_.learn(*given)
             return
+        self._read = self._form
         fixed = isinstance(self.expand, FeatureMap) or (isinstance(learner, Linear | Multiclass) and not grows(learner))
-        options = {"classes": classes, "comparator": self.comparator, "expand": self.expand}
-        options |= {"delay": self.delay or None}
-        self.run_ = train(learner, *given, dimension=SLOTS if self._hashed and fixed else None, **options)
+        said = {"classes": classes, "comparator": self.comparator, "expand": self.expand, "delay": self.delay or None}
+        self.run_ = train(learner, *given, dimension=SLOTS if self._hashed and fixed else None, **said)
         for note in given[0].notices.notes if self._hashed else ():
             warnings.warn(note.sentence(), stacklevel=5)
 
@@ -208,8 +212,9 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
 
 def gives_chances(model: OnlineClassifier) -> bool:
-    """Whether the loss says how likely classes are."""
-    return tells_chances(getattr(model.learner, "loss", Logistic() if model.learner is None else None))
+    """Whether the loss says how likely classes are: that of the run, or before there is one that of the parameter."""
+    learner = model.learner if model._fresh() else model.run_.learner
+    return tells_chances(getattr(learner, "loss", Logistic() if learner is None else None))
 
 
 class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
@@ -234,8 +239,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     @property
     def kept_error_(self) -> float | None:
         """The share of rows that the model as `predict` uses it gets wrong, measured as `kept_loss_` is."""
-        kept = getattr(self.run_, "kept", None)
-        return None if kept is None else kept.error
+        return getattr(getattr(self.run_, "kept", None), "error", None)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn all rows once, in their order, from the beginning. `sample_weight`: how much each row counts."""
@@ -320,9 +324,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         """Labels as the run takes them: by name, or ±1."""
         unknown = [] if classes is None or self._meets() else np.flatnonzero(~np.isin(y, classes)).tolist()
         if unknown:
-            row, names = unknown[0], y.tolist()
-            first = listed(classes.tolist())
-            raise DataError(f"row {row}: class {names[row]!r} is not among those named at first: {first}")
+            row, first = unknown[0], listed(classes.tolist())
+            raise DataError(f"row {row}: class {y.tolist()[row]!r} is not among those named at first: {first}")
         return y if isinstance(learner, MANY) else np.where(y == classes[1], 1.0, -1.0)
 
     def _meets(self) -> bool:
@@ -343,13 +346,10 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     def _decisions(self, X: Any) -> Vector:
         """Of a learner of many classes a score for each, else a number that is not negative for the second."""
         check_is_fitted(self)
+        made, loss = self._scores(self.run_.decision_function, X), getattr(self.run_.learner, "loss", None)
         if isinstance(self.run_.learner, MANY):
-            return self._scores(self.run_.decision_function, X)[:, self._order()]
-        made = self._scores(self.run_.decision_function, X)
-        loss = getattr(self.run_.learner, "loss", None)
-        if loss is None or type(loss).decision is Margin.decision:
-            return made
-        return loss.decisions(made)
+            return made[:, self._order()]
+        return made if loss is None or type(loss).decision is Margin.decision else loss.decisions(made)
 
     def _linear(self) -> tuple[Vector, Any]:
         coef, intercept = super()._linear()

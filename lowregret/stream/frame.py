@@ -99,6 +99,8 @@ def not_numbers(data: Any) -> list[str]:
 
     O(columns), unless pandas has to look at its objects.
     """
+    if len(getattr(data, "shape", ("rows", "columns"))) == 1:  # one column, which has no name
+        return []
     kinds = [getattr(kind, "kind", "") for kind in getattr(data, "dtypes", ())]
     if not has_arrow_stream(data) or (kinds and all(kind and kind in _NUMBERS for kind in kinds)):
         return []
@@ -106,6 +108,19 @@ def not_numbers(data: Any) -> list[str]:
     for batch, _ in record_batches(data, name, True):
         return [leaf.name for leaf in leaves(batch.slice(0, 1), (), (), name) if not leaf.is_number]
     return []
+
+
+def numbered_categories(data: Any, form: TableFormat) -> list[str]:
+    """Sentences on columns of a pandas frame that are categories and numbers at once, and are read as numbers."""
+    kinds: Any = getattr(data, "dtypes", None)
+    named = kinds.items() if hasattr(kinds, "items") and has_arrow_stream(data) else ()
+    values = [(str(name), getattr(getattr(kind, "categories", None), "dtype", None)) for name, kind in named]
+    return [
+        f"the categories of the column {name!r} are numbers, and learnt as numbers: say categorical={name!r} if they "
+        "are names, or make the column one of numbers"
+        for name, kind in values
+        if getattr(kind, "kind", "") in {"i", "u", "f"} and name not in form.categorical
+    ]
 
 
 def _read(table: Any, form: TableFormat, notices: Notices | None = None) -> TableStream:

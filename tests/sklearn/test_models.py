@@ -99,3 +99,13 @@ def test_regret_is_below_what_the_certificate_says(two: Problem) -> None:
     assert proof.linear_regret is not None
     assert model.run_.regret(u, X, signs(y, "yes")) <= proof.linear_regret <= proof.bound
     assert OnlineClassifier().fit(X, y).certificate_.holds
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_chances_are_those_of_the_run_whatever_the_next_learner(two: Problem) -> None:
+    """Scores of a hinge were told as chances once the parameter was another loss."""
+    X, y = two
+    chances, margins = (OnlineClassifier(learner).fit(X, y) for learner in (ADAGRAD, zoo.adagrad(Hinge())))
+    told = chances.predict_proba(X)
+    assert np.array_equal(chances.set_params(learner=margins.learner).predict_proba(X), told)
+    assert not hasattr(margins.set_params(learner=ADAGRAD), "predict_proba")

@@ -174,3 +174,35 @@ def test_columns_of_which_little_is_learnt_are_warned_of() -> None:
         warnings.simplefilter("error")
         model.partial_fit(table, LABELS)
         OnlineClassifier(ADAGRAD, text="said", categorical="id").fit(table, LABELS)
+
+
+def test_categories_that_are_numbers_are_warned_of() -> None:
+    """They were learnt as numbers without a word."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"n": pandas.Categorical(NUMBERS["n"]), "x": NUMBERS["x"]})
+    with pytest.warns(
+        UserWarning, match="the categories of the column 'n' are numbers, and learnt as numbers"
+    ) as warned:
+        model = OnlineClassifier(ADAGRAD).fit(table, LABELS)
+    assert (len(warned), warned[0].filename, model.coef_.shape) == (1, __file__, (1, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(table, LABELS).predict(table)
+        OnlineClassifier(ADAGRAD, categorical="n").fit(table, LABELS)
+        OnlineClassifier(ADAGRAD).fit(table.assign(n=table["n"].astype(int)), LABELS)
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_one_column_is_no_table(package: str) -> None:
+    column = pytest.importorskip(package).Series(NUMBERS["x"])
+    with pytest.raises(ValueError, match=r"Expected 2D array|Expected a 2-dimensional container"):
+        OnlineClassifier(ADAGRAD).fit(column, LABELS)
+
+
+def test_parameters_for_the_next_fit_do_not_change_how_tables_are_read() -> None:
+    table = pa.table({name: CELLS[name] for name in ("n", "hue")})
+    model = OnlineClassifier(ADAGRAD).fit(table, LABELS)
+    scores = model.decision_function(table)
+    model.set_params(categorical="n")
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).decision_function(table), scores)
+    assert not np.array_equal(model.fit(table, LABELS).decision_function(table), scores)
