@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,9 @@ def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switch
             return "MIX", "R[k] ≤ ln(1/π[k])/η, for η-mixable losses", surprise / eta
         case Hedge(eta):
             statement = "R[k] ≤ Z_T/η − L[k] + (η/8)ΣM_t², Z_T/η = inf_p[⟨p, L⟩ + KL(p‖π)/η] = −ln(Σπe^{−ηL})/η"
-            return "THM-14.15", statement, _behind_gibbs(s, k, eta) + eta / 8 * float(s.sums[SPREAD])
+            return "THM-14.15", statement, _behind_gibbs(s, k, eta) + eta / 8 * _squares(s, SPREAD)
         case FixedShare(eta, share):
-            spread = 0.0 if mixable else eta / 8 * float(s.sums[SPREAD])
+            spread = 0.0 if mixable else eta / 8 * _squares(s, SPREAD)
             statement = "R ≤ (ln(1/π) + m ln(1/(απ)) + (T−1−m)ln(1/(1−α)))/η + (η/8)ΣM_t² for m switches"
             return "SHARE", statement, _path(s, share, switches, surprise) / eta + spread
         case AdaHedge():
@@ -71,8 +72,13 @@ def bound_against(aggregator: Aggregator, mixable: bool, s: Book, k: int, switch
         case Descent(eta):
             away = 1 - 2 * float(s.prior[k]) + float(s.prior @ s.prior)
             statement = "R[k] ≤ ‖e_k − π‖²/(2η) + (η/2)Σ‖r_t − r̄_t‖²"
-            return "LAZY+", statement, away / (2 * eta) + eta / 2 * float(s.sums[ENERGY])
+            return "LAZY+", statement, away / (2 * eta) + eta / 2 * _squares(s, ENERGY)
     return "EXACT", "no theorem speaks of this aggregator: the regret is what was measured", math.inf
+
+
+def _squares(s: Book, name: int) -> float:
+    """A sum of squares, each of which may have lost as much as the least number that keeps all its digits."""
+    return float(s.sums[name]) + int(s.counts[ROUNDS]) * (s.prior.size - 1) * float_info.min
 
 
 def _behind_gibbs(s: Book, k: int, eta: float) -> float:
@@ -198,7 +204,7 @@ def _of_hedge(
     """THM-14.15 and what else is known of exponential weights, the tightest first."""
     assert isinstance(aggregator, Hedge)
     surprise = -math.log(s.prior[k]) if s.prior[k] > 0 else math.inf
-    alone = surprise / aggregator.eta + aggregator.eta / 8 * float(s.sums[SPREAD])
+    alone = surprise / aggregator.eta + aggregator.eta / 8 * _squares(s, SPREAD)
     found = [main, replace(main, id="THM-14.15 (single)", statement="R[k] ≤ ln(1/π[k])/η + (η/8)ΣM_t²", bound=alone)]
     if not linearised or isinstance(loss, Cost):
         found += [_small(main, c, s) for c in small_losses_of(aggregator.eta, s)]

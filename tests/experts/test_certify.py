@@ -19,6 +19,7 @@ from lowregret.experts import (
     BinaryLogScore,
     BrierSimplex,
     Calibrated,
+    Descent,
     ExpertMixture,
     FixedShare,
     Hedge,
@@ -301,3 +302,14 @@ def test_the_regret_that_is_told_is_to_whom_it_is_told_to_be() -> None:
     assert portfolio.certificate.regret == pytest.approx(portfolio.loss)  # of either asset; half of both gains
     assert "against the best asset\n" in str(portfolio)
     assert "against every fixed choice in the simplex of total 1 (ONS)" in str(portfolio)
+
+
+@pytest.mark.parametrize("aggregator", [Hedge(1e283), FixedShare(1e283, 0.1), Descent(1e283)], ids=repr)
+def test_losses_whose_squares_vanish_cost_no_less(aggregator: Aggregator) -> None:
+    """Those of differences near 1e-280 are 0, and times a rate near their inverse they are not."""
+    outcomes = 1e-140 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
+    run = ExpertMixture(2, aggregator, compiled=False).learn(1e-140 * np.tile([1.0, -1.0], (6, 1)), outcomes)
+    owed = [(Fraction(p) - Fraction(y)) ** 2 for p, y in zip(run.forecasts.tolist(), outcomes.tolist(), strict=True)]
+    regret = float(sum(owed) - 3 * Fraction(2e-140) ** 2)
+    assert regret > 0
+    assert all(c.holds and c.bound >= regret for c in run.certificates)
