@@ -13,7 +13,7 @@ import numpy as np
 
 from lowregret.certificate.certificate import Certificate, Premise
 from lowregret.certificate.evidence import mirroring
-from lowregret.compile.numerics import EPSILON, norm, squared
+from lowregret.compile.numerics import EPSILON, norm, norms, squared_over
 from lowregret.convex.functions import Convex, QuadraticFunction
 from lowregret.convex.leader import Follower, FollowTheLeader, FollowTheRegularisedLeader
 from lowregret.domain import Domain, Reals
@@ -100,7 +100,7 @@ def strongly_convex(g: Following) -> list[Certificate]:
     player, exact = g.player, _exact(g)
     assert isinstance(player, FollowTheRegularisedLeader)
     sizes = [player.mirror.dual_norm(z) for z in g.gradients]
-    moved = sum(map(squared, sizes)) / player.strength
+    moved = sum(squared_over(size, player.strength) for size in sizes)
     off = (size * math.sqrt(2 * gap / player.strength) for size, gap in zip(sizes, g.gaps, strict=False) if gap > 0)
     lost = float(np.sum(g.gaps)) + sum(off)
     plus, printed = "R(u) − R(w₁) + Σ‖z_t‖_*²/(2σ)", "R(u) − min R + Σ‖z_t‖_*²/σ"
@@ -128,15 +128,14 @@ def quadratic_game(g: Following) -> list[Certificate]:
     if not alike:
         return [_certificate(g, "FTL-QUAD-ID", "(σ/2)Σ‖w_t − z_t‖²/t", math.inf, premises)]
     z, t = np.array([f.z for f in quadratics]), np.arange(1, rounds + 1)
-    exact = sigma / 2 * float(np.sum(np.sum((g.points - z) ** 2, axis=1) / t))
-    largest = float(np.max(np.linalg.norm(z, axis=1)))
+    off = g.points - z
+    exact = float(np.sum(np.sum(sigma / 2 * off * off, axis=1) / t))
+    squared = squared_over(float(np.max(norms(z))), 1 / sigma)
     harmonic = float(np.sum(1 / t))
     return [
         _certificate(g, "FTL-QUAD-ID", "(σ/2)Σ‖w_t − z_t‖²/t", exact, premises),
-        _certificate(
-            g, "COR-2.2+", "σ(L²/2 + 2L²(H_T − 1))", sigma * squared(largest) * (2 * harmonic - 1.5), premises
-        ),
-        _certificate(g, "COR-2.2", "4σL²(1 + ln T)", 4 * sigma * squared(largest) * (1 + math.log(rounds)), premises),
+        _certificate(g, "COR-2.2+", "σ(L²/2 + 2L²(H_T − 1))", squared * (2 * harmonic - 1.5), premises),
+        _certificate(g, "COR-2.2", "4σL²(1 + ln T)", 4 * squared * (1 + math.log(rounds)), premises),
     ]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from sys import float_info
 from typing import Any, Self
 
 import numpy as np
@@ -169,11 +170,16 @@ class BoxHedge(Drawer):
             "ΣE⟨z_t, w⟩ ≤ −ln E_{p_0}e^{−η⟨Z,w⟩}/η + (η/8)ΣM_t²",
             {"set": "box"},
             self.regret,
-            -summed(log_tilt(np.abs(self._tilt))) / self.eta + self.eta / 8 * self.spread,
+            -summed(log_tilt(np.abs(self._tilt))) / self.eta + self.eta / 8 * self._squares,
             regret=self.regret,
             rounding=self._rounding,
         )
         return [found]
+
+    @property
+    def _squares(self) -> float:
+        """ΣM_t², each of which may have lost as much as the least number that keeps all its digits."""
+        return self.spread + self.rounds * float_info.min
 
     @property
     def _rounding(self) -> float:
@@ -181,7 +187,7 @@ class BoxHedge(Drawer):
 
         S is √(TΣM_t²), which is ΣM_t or more.
         """
-        size = math.sqrt(self.rounds) * math.sqrt(self.spread)
+        size = math.sqrt(self.rounds) * math.sqrt(self._squares)
         return 4 * EPSILON * (self.rounds + self.sum.size + 128) * size * (1 + self.eta * size)
 
     def _of(self) -> str:

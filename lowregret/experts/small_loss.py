@@ -12,6 +12,7 @@ With L[k] the loss of expert k, π[k] its prior and L(p) = Σℓ(p_t, y_t) ≤ �
 from __future__ import annotations
 
 import math
+from sys import float_info
 from typing import NamedTuple
 
 import numpy as np
@@ -49,5 +50,7 @@ def small_losses_of(eta: float, s: Book) -> list[SmallLoss]:
     low, high = float(s.sums[UNDER]), float(s.sums[TALLEST])
     unit = Premise("losses of experts lie in [0, 1]", low == 0 and high <= 1, (-low, high))
     awake = Premise("no expert slept", int(s.counts[NAPS]) == 0, int(s.counts[NAPS]))
-    found = small_losses(eta, int(s.counts[ROUNDS]), s.losses, s.prior, float(s.sums[SECOND]))
+    rounds = int(s.counts[ROUNDS])
+    second = float(s.sums[SECOND]) + rounds * s.prior.size * float_info.min  # squares that vanish are no 0
+    found = small_losses(eta, rounds, s.losses, s.prior, second)
     return [c._replace(premises=(unit, awake, *c.premises)) for c in found]

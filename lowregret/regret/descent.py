@@ -20,7 +20,7 @@ import numpy as np
 
 from lowregret.certificate import Certificate, Premise
 from lowregret.certificate.evidence import keeping, shape
-from lowregret.certificate.rounding import EXTRA
+from lowregret.certificate.rounding import EXTRA, VANISHING
 from lowregret.compile.altered import is_own
 from lowregret.compile.numerics import EPSILON, TOLERANCE, norm, norms, squared, squared_over
 from lowregret.domain import Domain
@@ -32,6 +32,7 @@ from lowregret.step import Step
 from lowregret.types import Vector
 
 AGAIN = "the step gives the rates again that it gave"
+SQUARES = "squares of sub-gradients are numbers, without which nobody knows where iterates are"
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def descent_of(
     if np.any(np.diff(rates) > 0):  # a user's own, which says otherwise
         return None
     trusted = keeping(rule, start.size, s.sums, np.ascontiguousarray(s.theta))
+    if np.any((sizes > 0) & (sizes < VANISHING)):
+        trusted += (Premise(SQUARES, False, float(np.min(sizes[sizes > 0]))),)
     if is_own(rule.step):
         trusted += (Premise(AGAIN, _is_as_booked(rates, sizes, s)),)
     return DescentTrace(rule.domain, rule.step.constant, rates, sizes, start, longest, trusted)

@@ -189,12 +189,16 @@ def _packed(array: Any) -> Iterator[bytes]:
         yield press.compress(chunk.view(np.uint8).reshape(chunk.size, -1).T.tobytes())
 
 
+AXES = 32  # NumPy has 64 at most
+
+
 def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
     """The type, shape and sizes of chunks of an array, as the header lists them, if they fit together."""
     if not isinstance(listed, list) or len(listed) != 3:
         raise ValueError(f"{str(listed)[:80]} is no array")
     code, shape, sizes = listed
-    if not isinstance(code, str) or code not in _KINDS or not (_are_sizes(shape) and _are_sizes(sizes)):
+    sound = isinstance(code, str) and code in _KINDS and _are_sizes(shape) and _are_sizes(sizes)
+    if not sound or len(shape) > AXES:  # of very many, the product alone takes hours
         raise ValueError(f"{str(listed)[:80]} is no array")
     if len(sizes) != -(-math.prod(shape) // CHUNK):
         raise ValueError(f"an array of shape {shape} has {len(sizes)} chunks")

@@ -14,7 +14,9 @@ from benchmarks.exact import Exact, inner, loss_at, multi_loss_at
 from lowregret import play, train, zoo
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.convex.leader import FollowTheRegularisedLeader
 from lowregret.domain import Box, Domain, L2Ball, Point, Reals
+from lowregret.experts import BoxHedge, Drawing, Hedge
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.loss import (
@@ -30,7 +32,7 @@ from lowregret.loss import (
     Square,
 )
 from lowregret.mirror import Euclidean
-from lowregret.regret import Moving, regret
+from lowregret.regret import Moving, Switching, Windows, regret
 from lowregret.rule import KT, AdaGrad, MirrorDescent, ProjectedGradient, Rule
 from lowregret.run.begin import begin
 from lowregret.step import Constant, InverseSqrt
@@ -199,3 +201,28 @@ def test_a_rival_too_long_for_squares_has_an_infinite_bound(learner: Linear, siz
     assert [c.holds for c in found if c.premises_hold] == [True] * sum(c.premises_hold for c in found)
     assert not any(math.isnan(c.bound) for c in found)
     assert run.regret(u, X, y) == run.loss - (1 + size)  # not NaN, though no square is asked for
+
+
+def test_a_regularised_leader_knows_of_costs_whose_squares_vanish() -> None:
+    costs = 1e-165 * np.array([[(-1.0) ** t] for t in range(40)])
+    game = play(FollowTheRegularisedLeader(Euclidean(Box(-1.0, 1.0)), 1e167), list(costs))
+    paid = inner(exactly(game.points[:40, 0]), exactly(costs[:, 0]))
+    assert paid > 1e-164  # and a fixed point pays nothing
+    assert {"THM-2.11+", "THM-2.11", "COR-2.13"} <= {c.id for c in game.certificates if c.holds and c.proved >= paid}
+
+
+@pytest.mark.parametrize("comparator", [Windows(5), Windows(), Switching(2)], ids=repr)
+def test_nothing_is_promised_of_iterates_whose_lengths_are_lost(comparator: Any) -> None:
+    """Steps whose squares vanish leave the ball, of which theorems believe that it is never left."""
+    costs = [np.array([(-1.0) ** t * 1e-200]) for t in range(40)]
+    assert regret(play(ProjectedGradient(L2Ball(1.0), Constant(1e202)), costs), comparator).bound is None
+    assert regret(play(ProjectedGradient(L2Ball(1.0), Constant(100.0)), [1e200 * z for z in costs]), comparator).bound
+
+
+def test_draws_know_of_costs_whose_squares_vanish() -> None:
+    ends = np.where(np.arange(40)[:, None] % 2 == 0, [0.0, 1e-170], [1e-170, 0.0])
+    drawn = Drawing(2, Hedge(1e172)).learn(ends)
+    boxed = BoxHedge(-np.ones(3), np.ones(3), 1e175).learn(np.repeat(ends[:, :1] - ends[:, 1:], 3, axis=1))
+    for run in (drawn, boxed):
+        assert run.regret > 1e-170
+        assert all(c.bound >= run.regret for c in run.certificates if c.premises_hold)

@@ -388,3 +388,13 @@ def test_kinds_are_names(kind: str, written: Path) -> None:
     with pytest.raises(StoreError, match="not a lowregret file") as refusal:
         store.kind_of(written)
     assert kind not in str(refusal.value)
+
+
+def test_arrays_have_few_axes(tmp_path: Path) -> None:
+    """The product of 80,000 sizes alone took seconds, and of a million hours."""
+    path = tmp_path / "many.lr"
+    store.write(path, "thing", {}, {})
+    with_header(path, arrays={"w": ["<f8", [(1 << 48) - 1] * 80_000, []]})
+    with pytest.raises(StoreError, match="is no array") as raised:
+        store.read(path, "thing")
+    assert len(str(raised.value)) < 300

@@ -61,7 +61,11 @@ def _placed(places: Places, rows: list[list[int]], weights: Any = NOTHING) -> li
     return [int(place) for place in places.place(_rows(rows), weights, False).indices]
 
 
-@given(st.lists(st.sets(st.integers(0, 30), max_size=6), max_size=30), st.lists(st.integers(0, 30)), st.data())
+@given(
+    st.lists(st.sets(st.integers(0, 30), max_size=6), max_size=30),
+    st.lists(st.integers(0, 30), max_size=2, unique=True),
+    st.data(),
+)
 def test_ranks_are_places_where_nothing_else_was_learnt(rows: list[set[int]], earlier: list[int], data: Any) -> None:
     """And are not taken for places where rows of weight 0, or other rows before, made these others."""
     spread = [sorted(column * (NEAR // 8) for column in row) for row in rows]
@@ -75,7 +79,7 @@ def test_ranks_are_places_where_nothing_else_was_learnt(rows: list[set[int]], ea
         batches.append(
             (x, weights[part], Ranks(placed.indices.copy(), placed.needs, numbering.columns.copy(), before, source))
         )
-    plain, ranked = Places(np.array(earlier[:2], np.uint64)), Places(np.array(earlier[:2], np.uint64))
+    plain, ranked = Places(np.array(earlier, np.uint64)), Places(np.array(earlier, np.uint64))
     for again in (False, True, True):
         for x, w, ranks in batches:
             told = ranks._replace(needs=None) if again else ranks
