@@ -84,7 +84,7 @@ def _run_command(capsys: Capsys, command: str, folder: Path, monkeypatch: pytest
     return run(capsys, *shlex.split(words)[1:], "--json")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize(("item", "command"), COMMANDS, ids=[f"{item.name}: {c.split()[0]}" for item, c in COMMANDS])
 def test_every_command_works_and_reports_what_the_zoo_says(

@@ -108,7 +108,7 @@ def test_saved_is_unbroken(kind: Kind, tmp_path: Path) -> None:
         expect_same(loaded.learn(X[end:], kind.labels[end:]), whole)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @kinds
 def test_interpreted_is_compiled(kind: Kind) -> None:
     rows = slice(0, SETTLED + 20)

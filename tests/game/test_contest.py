@@ -68,6 +68,7 @@ def promised(name: str, algorithm: str) -> bool:
     return algorithm not in NOTHING_PROMISED
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "algorithm"), PAIRS)
 def test_every_pair(name: str, algorithm: str) -> None:
     played = contest(name, algorithm, ROUNDS, seed=3)

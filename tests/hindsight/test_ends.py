@@ -187,7 +187,7 @@ def test_counts_that_are_large_are_found_down_powers_of_e(domain: Domain, seed: 
     assert found.gap <= 1e-5 * (1 + abs(found.value))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("domain", "kappa"), [(L2Ball(900.0), 0.0), (L2Ball(2.0), 1e-5), (Reals(), 1e-5)], ids=repr)
 @pytest.mark.parametrize("loss", [Hinge(), Absolute()], ids=repr)

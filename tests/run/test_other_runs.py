@@ -129,6 +129,7 @@ def _plain(told: Any) -> Any:
     return [np.asarray(part).tolist() for part in told] if isinstance(told, tuple) else np.asarray(told).tolist()
 
 
+@pytest.mark.sampled(2)
 @every
 def test_arrays_of_the_wrong_size_are_refused(kind: Kind) -> None:
     """Too short, too long, of another type: before anything is learnt from them."""

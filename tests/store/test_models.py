@@ -37,7 +37,7 @@ def test_it_loads_and_goes_on(name: str) -> None:
     assert numbers(EXAMPLES[name].more(thing)) == more
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.filterwarnings("ignore")
 def test_changed_files_are_refused_or_go_on(name: str) -> None:

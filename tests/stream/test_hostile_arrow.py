@@ -26,6 +26,7 @@ from lowregret.stream.table import read_table
 from tests.stream.reading import collect
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_read_or_refused(kind: str) -> None:
     """In a process of its own: one file in 25 ended it before record batches were validated."""

@@ -147,7 +147,7 @@ def decodable(kind: str, start: bytes) -> bytes:
     return made.decompress(start)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @kinds
 @pytest.mark.parametrize(
     ("block", "left_off"), [(3000, 5), (1 << 16, 5), (1 << 16, 100_000), (4 << 20, 5), (4 << 20, 99_999)]
