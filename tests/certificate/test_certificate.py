@@ -211,6 +211,7 @@ def test_nested_with_a_ridge_on_real_data(data_file: Callable[[str], Path]) -> N
 # ---- the numbers themselves ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_bounds_equal_the_textbook_written_down_again(case: Case) -> None:
     """A bound that is too large would pass every other test."""

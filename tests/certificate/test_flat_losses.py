@@ -167,6 +167,7 @@ def loses_more(learner: Linear, seed: int, options: dict[str, Any]) -> int:
     return int(exact > run.loss + 1)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("loss", [Hinge(), Bent()], ids=repr)
 def test_rows_that_cost_nothing_by_rounding(loss: Loss, rule: Any) -> None:

@@ -21,6 +21,7 @@ def test_the_page_tells_six() -> None:
     assert len(COMMANDS) == 6
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "rows", "error", "percent"), COMMANDS, ids=[words.split(".")[0].split()[-1] for words, *_ in COMMANDS]
 )

@@ -234,6 +234,7 @@ def test_a_loss_in_the_script_is_compiled_cached_and_followed(package: Path, tmp
     assert third["first"] == pytest.approx(3 * first["first"]) == pytest.approx(3 * second["first"])
 
 
+@pytest.mark.thorough
 def test_what_the_script_uses_is_followed_too(package: Path, tmp_path: Path) -> None:
     """plain(half(quick(3))) K + LIMIT = (3·8/2 + 1)·2 + 10 = 36."""
     script, helpers = tmp_path / "script.py", tmp_path / "helpers.py"
@@ -257,6 +258,7 @@ def test_what_the_script_uses_is_followed_too(package: Path, tmp_path: Path) -> 
         assert (new, result["hits"]) == (new, int(hit))
 
 
+@pytest.mark.thorough
 def test_scripts_do_not_disturb_each_other(package: Path, tmp_path: Path) -> None:
     """Each knows nothing of the class `__main__.Mine` or `__main__.Other` of the other; one is run by two at once."""
     (tmp_path / "loop.py").write_text(LOOP)

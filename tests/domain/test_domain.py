@@ -118,6 +118,7 @@ def test_projection_is_the_nearest_point(domain: Domain, spread: float) -> None:
     assert np.linalg.norm(mine - v) == pytest.approx(nearest, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.sampled(2)
 @projected
 @few
 @given(data=st.data())

@@ -86,6 +86,7 @@ def plainly(learner: Multiclass, X: Any, y: list[int], lanes: int, known: int = 
 # ---- the rule --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("output", [Last(), Average(), WeightedAverage(), Random(1)], ids=repr)
 @pytest.mark.parametrize("loss", [Softmax(), MultiHinge(), OneAgainstAll(SquaredHinge())], ids=repr)
 @pytest.mark.parametrize("classes", [1, 3, 8, 11])

@@ -34,6 +34,7 @@ def sound(run: Any) -> bool:
     return all(np.isfinite(array).all() for array in (*run._carried()[:2], sums))
 
 
+@pytest.mark.sampled(3)
 @TOO_LARGE
 @EVERY
 def test_a_row_that_overflows_leaves_no_trace(composition: Composition, value: float) -> None:

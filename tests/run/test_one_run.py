@@ -98,6 +98,7 @@ def test_splitting_the_data_changes_no_bit(kind: Kind) -> None:
     assert bits(learnt(kind, kind.rounds // 2)) == whole
 
 
+@pytest.mark.sampled(2)
 @every_kind
 def test_a_saved_run_goes_on_as_if_it_had_never_stopped(kind: Kind, tmp_path: Path) -> None:
     whole = bits(learnt(kind))

@@ -15,6 +15,7 @@ from lowregret.sklearn import OnlineClassifier, OnlineRegressor
 from tests.sklearn.problems import ADAGRAD, MANY, Problem, bits, bits_of, spell
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("names", [("no", "yes"), (0, 1), (False, True), (-1, 1), (3, 7), (0.0, 2.0)], ids=repr)
 @pytest.mark.parametrize("learner", [ADAGRAD, MANY], ids=["two", "many"])
 @pytest.mark.usefixtures("interpreted")
