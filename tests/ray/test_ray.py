@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import socket
 import sys
@@ -223,6 +224,26 @@ def test_a_block_is_the_size_of_a_turn(files: Path, monkeypatch: pytest.MonkeyPa
     words = ["--algorithm", "adagrad", "--loss", "logistic", "--ray", "local", "--block", "512"]
     assert main(["train", str(files / "rows.svm"), *words]) == 2
     assert seen == [512]
+
+
+def test_what_ray_says_is_no_part_of_the_result(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ray says on standard output that a worker died, where JSON is expected."""
+
+    def finish(session: Session, *others: Any) -> Session:
+        print("(raylet) A worker died or was killed")
+        for batch in read(files / "rows.svm", format="svm").batches():
+            session.learn(batch)
+        return session
+
+    monkeypatch.setattr(command, "cluster", lambda *_: nullcontext())
+    monkeypatch.setattr(command, "finish", finish)
+    words = ["--algorithm", "adagrad", "--loss", "logistic", "--ray", "local", "--json", "--quiet"]
+    assert main(["train", str(files / "rows.svm"), *words]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["rounds"] == ROWS
+    assert "A worker died" in told.err
 
 
 def test_without_ray_the_extra_is_named(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from contextlib import redirect_stdout
 
 from lowregret.cli import BAD, DONE
 from lowregret.cli.arguments import THEORY
@@ -45,7 +46,7 @@ def learn_on_ray(args: Namespace, clock: Clock) -> int:
     require_places(args)
     workers, servers, staleness = args.workers or 2, args.servers or 1, args.staleness or 0
     block, args.block = args.block, None  # here it is the size of a turn, not of blocks of several learners
-    with cluster(args.ray, workers):
+    with redirect_stdout(sys.stderr), cluster(args.ray, workers):  # Ray says on standard output that a worker died
         form = form_of(args)
         form, stream = settle_labels(args, form, open_rows(args, form, None), None)
         session = spread_session(start_session(args, form, stream), staleness)
