@@ -35,6 +35,7 @@ MAGIC = b"lowregret\n"
 CHUNK = 1 << 16  # numbers compressed at a time
 LEVEL = 1  # of zstandard: mantissas do not get smaller by more effort
 BLOCK = 1 << 20  # bytes read at a time for the checksum
+AXES = 32  # of an array at most
 
 _KINDS = {np.dtype(kind).str for kind in ("f8", "f4", "i8", "i4", "u8", "u4", "u1", "?")}  # of arrays
 _LENGTH, _DIGEST = 8, 32  # bytes at the end of a file
@@ -187,9 +188,6 @@ def _packed(array: Any) -> Iterator[bytes]:
     for begin in range(0, numbers.size, CHUNK):
         chunk = numbers[begin : begin + CHUNK]
         yield press.compress(chunk.view(np.uint8).reshape(chunk.size, -1).T.tobytes())
-
-
-AXES = 32  # NumPy has 64 at most
 
 
 def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
