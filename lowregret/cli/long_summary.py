@@ -137,7 +137,7 @@ class Telling:
 
     def _losses(self) -> Iterator[str]:
         review, mixture = self.review, self.mixture
-        yield from review.lines(mixture.names, mixture.weights.mean(0) if review.rows else np.empty(0))
+        yield from review.lines(mixture.names, mixture.mean_weights if review.rows else np.empty(0))
         if math.isfinite(review.each) and len(mixture.keys.series) > 1 and review.rows:
             yield f"the best of each {review.told(review.each)} (an expert for each series, seen afterwards)"
 
@@ -197,7 +197,7 @@ class Telling:
                 "names": mixture.names,
                 "losses": review.losses.tolist(),
                 "rows": review.awake.tolist(),
-                "weights": mixture.weights.mean(0).tolist(),
+                "weights": mixture.mean_weights.tolist(),
             },
             "best": {"name": mixture.best.name, "loss": mixture.best.loss, "regret": mixture.regret},
             "drift": mixture.drift,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lowregret.certificate import Certificate
 from lowregret.compile.call import call, compilable
+from lowregret.compile.numerics import summed
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
 from lowregret.experts.advice import require_fitting, why_refused
@@ -235,20 +236,26 @@ class SeriesMixture(Recorded):
     @property
     def loss(self) -> float:
         """Σ ℓ(p_t, y_t) over them, p_t the forecast that was given."""
-        return float(self.accounts.sums[:, OWN].sum())
+        return summed(self.accounts.sums[:, OWN])
 
     @property
     def drift(self) -> float:
         """By how much more the forecasts lost than they would have with the weights that their outcomes found."""
-        return float(self.accounts.late.sum())
+        return summed(self.accounts.late)
 
     @property
     def weights(self) -> Matrix:
-        """Trust in each expert in the coming forecast, if all are awake, a row for each group: O(GN)."""
+        """Trust in each expert in the coming forecast, if all are awake, a row for each of `keys.groups`: O(GN)."""
         count = len(self.keys.groups)
         events = OriginEvents(np.arange(count), np.ones(count, bool))
         x, y = np.zeros((count, len(self.names))), np.full((count, 1), math.nan)
         return self._play(events, x, y, np.arange(count), True).weights
+
+    @property
+    def mean_weights(self) -> Vector:
+        """The mean of `weights` over groups, whatever their order: O(GN)."""
+        found = self.weights
+        return np.array([summed(column) for column in found.T]) / max(len(found), 1)
 
     @property
     def weights_over_time(self) -> tuple[Vector, list[str], Matrix]:
@@ -271,7 +278,7 @@ class SeriesMixture(Recorded):
     def best(self) -> BestExpert:
         """The best expert for all series."""
         k = int(np.argmax(self.regrets))
-        return BestExpert(k, self.names[k], float(self.accounts.losses[:, k].sum()))
+        return BestExpert(k, self.names[k], summed(self.accounts.losses[:, k]))
 
     @property
     def certificates(self) -> list[Certificate]:

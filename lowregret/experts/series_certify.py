@@ -65,7 +65,7 @@ def _of_groups(m: SeriesMixture) -> Certificate:
     per = PER[m.keys.weighing]
     statement = f"Σ over {m.keys.weighing.replace('shrunk', 'series')}: {statement}" if per else statement
     whom = {"of": f"weights{per}"} | _slept(rivals | (awake == 0))
-    return _certificate(m, name, statement, whom, (float(values.sum()), worst, exact), len(played))
+    return _certificate(m, name, statement, whom, (summed(values), worst, exact), len(played))
 
 
 def _through_pool(m: SeriesMixture) -> Certificate:
@@ -77,7 +77,7 @@ def _through_pool(m: SeriesMixture) -> Certificate:
         owed = _bounds(m, m.own.lanes[0], played, np.zeros(len(played), np.int64))
     else:
         owed = _layered(m, m.own, played, np.tile(np.arange(m.own.prior.size) == 0, (len(played), 1)))
-    bound, one = float(owed.sum() + accounts.late[played].sum()), np.zeros(1, np.int64)
+    bound, one = summed([*owed, *accounts.late[played]]), np.zeros(1, np.int64)
     if m.pool.chief is not None:
         bound += float(_layered(m, m.pool, one, rivals)[0])
     elif isinstance(m.pool.lanes[0].aggregator, FixedShare):  # which keeps weights, not regrets
@@ -86,7 +86,8 @@ def _through_pool(m: SeriesMixture) -> Certificate:
     else:
         k = _best(m.pool.lanes[0].standings.regret, rivals)
         bound += float(_bounds(m, m.pool.lanes[0], one, k)[0]) if rivals.any() else math.inf
-    linear, regrets = (accounts.linear + accounts.drift).sum(0), behind_all(accounts)
+    owing = accounts.linear + accounts.drift
+    linear, regrets = np.array([summed(column) for column in owing.T]), behind_all(accounts)
     worst, exact = (float(np.max(a, where=rivals[0], initial=-math.inf)) for a in (linear, regrets))
     statement = "R[k] ≤ Σ over series of what it owes to the pooled mixture + what that owes to k, one for all series"
     whom = {"of": "weights for all series"} | _slept(rivals | np.all(accounts.awake == 0, axis=0))
@@ -106,7 +107,7 @@ def _certificate(
     premises = [*convexity(m.way.loss, m.met, 0.0)]
     if played and exact == -math.inf:
         premises.append(Premise("some expert never slept", False, "nobody to compare with, in all series or in one"))
-    drift = float(m.accounts.late.sum())
+    drift = m.drift
     late, waiting = bool(np.any(m.accounts.late)), m.pending
     about = f", over the forecasts whose outcomes are learnt ({counted(waiting, 'other')} pending)" if waiting else ""
     compared: dict[str, Any] = {"set": "simplex", "radius": 1.0} if m.way.linearised else {"set": "experts"}
@@ -158,6 +159,6 @@ def _rounding(m: SeriesMixture) -> float:
     for found in kept:
         rounds, experts = found.counts[:, ROUNDS], found.added.shape[1]
         largest = np.max(found.added, axis=1, where=np.isfinite(found.added), initial=0.0)
-        off += 4 * EPSILON * float(((rounds + experts + 16) * largest).sum())
-        off += 4 * EPSILON * (experts + 256) * float(found.sums[:, BLUR].sum())
+        off += 4 * EPSILON * summed((rounds + experts + 16) * largest)
+        off += 4 * EPSILON * (experts + 256) * summed(found.sums[:, BLUR])
     return off

@@ -396,3 +396,24 @@ def test_tables_of_arrow_and_polars_are_those_of_pandas(kind: str) -> None:
     naive = frame.assign(ds=frame.ds.dt.tz_localize(None), cutoff=frame.cutoff.dt.tz_localize(None))
     with pytest.raises(DataError, match="do not say their offset"):
         found.learn(turned(naive))
+
+
+@pytest.mark.parametrize("weights", ["series", "shrunk"])
+@pytest.mark.parametrize("aggregator", [AdaHedge(), None], ids=["adahedge", "lanes"])
+def test_series_that_begin_later_change_no_bit(weights: str, aggregator: Any) -> None:
+    """Whoever comes first by name may come last by time: sums over series do not depend on their order."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        origin, late = np.repeat(np.arange(6), 3), np.tile([3, 2, 0], 6)
+        table = {"unique_id": np.tile(["a", "b", "c"], 6), "ds": origin + 1, "cutoff": origin, "y": rng.normal(size=18)}
+        table |= {name: table["y"] + k * rng.normal(size=18) for k, name in ((1, "m0"), (2, "m1"))}
+        whole, parts = (
+            SeriesMixture(["m0", "m1"], weights=weights, aggregator=aggregator, compiled=False) for _ in range(2)
+        )
+        whole.learn({name: column[origin >= late] for name, column in table.items()})
+        for part in (origin < 3, origin >= 3):
+            parts.learn({name: column[part & (origin >= late)] for name, column in table.items()})
+        assert whole.keys.groups != parts.keys.groups
+        assert (parts.loss, parts.drift, parts.best) == (whole.loss, whole.drift, whole.best)
+        assert parts.certificates == whole.certificates
+        assert parts.mean_weights.tolist() == whole.mean_weights.tolist()
