@@ -24,7 +24,7 @@ COLOURS = (LOSS, "#999999", REGRET, EXACT, BOUND)
 def plot_mixture(mixture: ExpertMixture, path: str | os.PathLike[str] | None) -> Figure:
     """Weights over the rounds, stacked, the most trusted by name and all others in grey; below, the regret."""
     figure, (above, below) = new_figure(2, _title(mixture))
-    _weights_and_regret(mixture, np.arange(mixture.asked), above, below)
+    _weights_and_regret(mixture, np.arange(mixture.asked + 1), above, below)
     return finish(figure, path)
 
 
@@ -33,7 +33,7 @@ def plot_review(review: Review, times: Any, path: str | os.PathLike[str] | None)
     mixture = review.mixture
     figure, (above, between, below) = new_figure(3, _title(mixture))
     known = times is not None and len(times) >= mixture.asked
-    when = np.asarray(times) if known else np.arange(max(mixture.asked, int(review.rows.max(initial=-1)) + 1))
+    when = np.asarray(times) if known else np.arange(max(mixture.asked, int(review.rows.max(initial=-1)) + 1) + 1)
     for (name, losses), colour in zip(review.curves.items(), COLOURS, strict=False):
         shown = np.unique(np.linspace(0, losses.size - 1, min(losses.size, DRAWN)).astype(int))
         between.plot(when[review.rows][shown], mean_so_far(losses, review.root)[shown], color=colour, label=name)
@@ -60,7 +60,8 @@ def _weights_and_regret(mixture: ExpertMixture, when: Any, above: Any, below: An
     rounds, weights = mixture.weights_over_time
     if len(weights):
         stacked_weights(above, when[rounds], weights, mixture.names)
-        below.plot(when[rounds], mixture.regrets, color=EXACT)
+        now = min(mixture.asked, len(when) - 1)  # regrets are those before each round, and the present one
+        below.plot(when[np.append(rounds, now)], np.append(mixture.regrets, mixture.regret), color=EXACT)
     below.set_xlabel("round")
     below.set_ylabel("regret to the best expert so far")
 

@@ -47,3 +47,15 @@ def test_mixtures_keep_so_many_weights_however_they_are_told(
     rounds, weights = lowregret.load(tmp_path / "more.lr").weights_over_time
     assert weights.shape == (len(rounds), 12)
     assert len(rounds) <= shown.most_shown(12) == 4
+
+
+@pytest.mark.parametrize("kind", [ExpertMixture, Layered])
+def test_pictures_end_with_the_regret_that_is_told(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They ended before the last round that weights are kept of."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(shown, "KEPT", 400)
+    rng = np.random.default_rng(3)
+    made = (6, AdaHedge()) if kind is ExpertMixture else (6,)
+    mixture = kind(*made, compiled=False).learn(rng.normal(size=(45, 6)), rng.normal(size=45))
+    curve = mixture.plot().axes[-1].get_lines()[0]
+    assert (curve.get_xdata()[-1], curve.get_ydata()[-1]) == (45, mixture.regret)
