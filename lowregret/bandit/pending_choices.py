@@ -16,6 +16,7 @@ from lowregret.run.round_by_round import Contents, elsewhere
 from lowregret.store.file import Arrays
 
 Choice = TypeVar("Choice")
+LARGEST = 1e290  # cost or reward, of which sums over any number of rounds are numbers
 
 
 class PendingChoices(Generic[Choice]):
@@ -30,8 +31,8 @@ class PendingChoices(Generic[Choice]):
 
     def __init__(self, low: float, high: float) -> None:
         ends: tuple[Any, Any] = low, high
-        if not (all(isinstance(end, Real) for end in ends) and low < high and 0 < high - low < math.inf):
-            raise PartError(f"costs must lie between low < high, a finite number apart, got {low} and {high}")
+        if not (all(isinstance(end, Real) and abs(end) <= LARGEST for end in ends) and high - low > 0):
+            raise PartError(f"costs must lie between low < high, of at most {LARGEST:g}, got {low} and {high}")
         self.low, self.high, self.issued, self.latest = float(low), float(high), 0, -1
         self.first = self.next = 0  # number that this run gave, and that it gives next
         self.pending: dict[int, Choice] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
@@ -194,5 +195,5 @@ def count_from_zero(text: str) -> int:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Names separated by commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    """Names separated by commas; one that has a comma stands between double quotes, as in tables."""
+    return tuple(name.strip() for row in csv.reader([text], skipinitialspace=True) for name in row if name.strip())

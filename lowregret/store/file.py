@@ -36,6 +36,7 @@ CHUNK = 1 << 16  # numbers compressed at a time
 LEVEL = 1  # of zstandard: mantissas do not get smaller by more effort
 BLOCK = 1 << 20  # bytes read at a time for the checksum
 AXES = 32  # of an array at most
+DIGITS = 300  # of a whole number at most
 
 _KINDS = {np.dtype(kind).str for kind in ("f8", "f4", "i8", "i4", "u8", "u4", "u1", "?")}  # of arrays
 _LENGTH, _DIGEST = 8, 32  # bytes at the end of a file
@@ -84,7 +85,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Array
             _require_memory(sum(_room(code, shape) for code, shape, _ in told.values()))
             for name, listed in told.items():
                 arrays[name] = _unpacked(file, *listed)
-            description = json.loads(header["description"])
+            description = json.loads(header["description"], parse_int=_whole)
         except (ValueError, RecursionError, MemoryError) as error:
             raise StoreError(f"{path} is damaged: {error or 'it does not fit into memory'}") from error
     if not isinstance(description, dict) or not is_shallow(description):
@@ -201,6 +202,13 @@ def _listed(listed: Any) -> tuple[str, list[int], list[int]]:
     if len(sizes) != -(-math.prod(shape) // CHUNK):
         raise ValueError(f"an array of shape {shape} has {len(sizes)} chunks")
     return code, shape, sizes
+
+
+def _whole(text: str) -> int:
+    """A whole number of JSON, if it is not larger than numbers with a fraction can be."""
+    if len(text) > DIGITS:
+        raise ValueError(f"{text[:20]}… is too large a number")
+    return int(text)
 
 
 def _room(code: str, shape: list[int]) -> int:

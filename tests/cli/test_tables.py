@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from lowregret.cli.arguments import names
 from lowregret.run.session import Session
 from tests.cli.running import run, written
 
@@ -128,3 +129,11 @@ def test_what_has_no_columns_has_no_text(capsys: Capsys, tmp_path: Path) -> None
     assert "text does not fit svm data" in told.err
     lines = written(tmp_path / "t.jsonl", [json.dumps({"y": 1, "a": 1})])
     assert "decimal does not fit jsonl data" in run(capsys, "train", lines, "--target", "y", "--decimal", ",").err
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("a, b", ("a", "b")), ('"title, long",body', ("title, long", "body")), ('a,"b ""c"""', ("a", 'b "c"')), (",", ())],
+)
+def test_names_with_commas_stand_between_quotes(said: str, meant: tuple[str, ...]) -> None:
+    assert names(said) == meant

@@ -398,3 +398,13 @@ def test_arrays_have_few_axes(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is no array") as raised:
         store.read(path, "thing")
     assert len(str(raised.value)) < 300
+
+
+def test_whole_numbers_have_few_digits(tmp_path: Path) -> None:
+    """Larger ones are an OverflowError wherever they are taken for sizes."""
+    path = tmp_path / "large.lr"
+    store.write(path, "thing", {"lipschitz": 10**299}, {})
+    assert store.read(path, "thing")[0] == {"lipschitz": 10**299}
+    store.write(path, "thing", {"lipschitz": 10**400}, {})
+    with pytest.raises(StoreError, match="too large a number"):
+        store.read(path, "thing")
