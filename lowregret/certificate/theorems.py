@@ -57,7 +57,9 @@ class Theorem:
 
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
-        bound = self.bound(e)
+        with np.errstate(over="ignore", invalid="ignore"):
+            bound = self.bound(e)
+        bound = math.inf if math.isnan(bound) else bound  # ∞ − ∞ and 0 · ∞, of squares that are no numbers
         return Certificate(
             id=self.id,
             statement=f"{self.measure} against every {e.rivals} ≤ {self.formula}",

@@ -52,8 +52,15 @@ def row_lengths(batch: Batch, p: float, bias: float) -> Vector:
         first = starts[:-1][full]
         ends = int(starts[-1])
         data = data[:ends]
-        found[full] = np.maximum.reduceat(data, first) if p == math.inf else np.add.reduceat(data**p, first)
-    return np.maximum(found, bias) if p == math.inf else (found + bias**p) ** (1 / p)
+        found[full] = np.maximum.reduceat(data, first)
+    largest = np.maximum(found, bias)
+    if p == math.inf or not data.size:
+        return largest
+    unit = np.where(largest > 0, largest, 1.0)  # in which no power vanishes that matters
+    shares = (data / np.repeat(unit, np.diff(starts))) ** p
+    total = (bias / unit) ** p
+    total[full] += np.add.reduceat(shares, first)
+    return np.asarray(unit * total ** (1 / p))
 
 
 def tuned_learner(args: Namespace, learner: Any, batches: Iterator[Batch], dimension: int | None) -> Tuned:

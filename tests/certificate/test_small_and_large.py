@@ -226,3 +226,11 @@ def test_draws_know_of_costs_whose_squares_vanish() -> None:
     for run in (drawn, boxed):
         assert run.regret > 1e-170
         assert all(c.bound >= run.regret for c in run.certificates if c.premises_hold)
+
+
+@pytest.mark.filterwarnings("error")
+def test_bounds_that_are_no_numbers_say_nothing() -> None:
+    x = 1e-170 * np.random.default_rng(0).normal(size=(30, 2))
+    learner = Linear(Hinge(), AdaGrad(1.0, Box(-1e170, 1e170)))
+    run = train(learner, x, np.sign(x[:, 0]), compiled=False)
+    assert not any(math.isnan(c.bound) or math.isnan(c.promised) for c in run.certificates)
