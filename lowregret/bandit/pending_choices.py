@@ -31,7 +31,7 @@ class PendingChoices(Generic[Choice]):
 
     def __init__(self, low: float, high: float) -> None:
         ends: tuple[Any, Any] = low, high
-        if not (all(isinstance(end, Real) and abs(end) <= LARGEST for end in ends) and high - low > 0):
+        if not (all(isinstance(end, Real) for end in ends) and -LARGEST <= low < high <= LARGEST):
             raise PartError(f"costs must lie between low < high, of at most {LARGEST:g}, got {low} and {high}")
         self.low, self.high, self.issued, self.latest = float(low), float(high), 0, -1
         self.first = self.next = 0  # number that this run gave, and that it gives next
