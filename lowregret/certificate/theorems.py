@@ -55,11 +55,10 @@ class Theorem:
         """Whether it asks for what this evidence does not hold."""
         return (self.needs_theta and e.theta is None) or (self.needs_table and e.table is None)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def evaluate(self, e: Evidence) -> Certificate:
         """The certificate of this theorem for one run."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            bound = self.bound(e)
-        bound = math.inf if math.isnan(bound) else bound  # ∞ − ∞ and 0 · ∞, of squares that are no numbers
+        bound = math.inf if math.isnan(found := self.bound(e)) else found  # ∞ − ∞ and 0 · ∞, of squares that overflow
         return Certificate(
             id=self.id,
             statement=f"{self.measure} against every {e.rivals} ≤ {self.formula}",

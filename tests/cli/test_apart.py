@@ -131,6 +131,20 @@ def test_pictures_go_by_the_name_that_they_get(capsys: Capsys, here: Path) -> No
     assert (here / "rows.png").read_bytes() == before
 
 
+def test_so_does_the_second_picture(capsys: Capsys, here: Path) -> None:
+    """Which nobody names."""
+    written(here / "t.coverage.png", TABLE)
+    before = (here / "t.coverage.png").read_bytes()
+    told = run(capsys, "experts", "t.coverage.png", "--target", "y", "--coverage", "0.9", "--plot", "t.png")
+    assert told.code == 2
+    assert "t.coverage.png is read by this command and would be lost" in told.err
+    said = "--target", "y", "--coverage", "0.9", "--plot", "q.png", "-o", "q.coverage.png"
+    told = run(capsys, "experts", "table.csv", *said)
+    assert told.code == 2
+    assert told.err.endswith("and -o both name q.coverage.png: give each a file of its own\n")
+    assert (here / "t.coverage.png").read_bytes() == before
+
+
 def test_two_results_want_two_files(capsys: Capsys, here: Path) -> None:
     told = run(capsys, "train", "rows.svm", "--algorithm", "ogd", "-o", "out", "--predictions", here / "out")
     assert told.code == 2

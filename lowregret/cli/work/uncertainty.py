@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from argparse import Namespace
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from lowregret.cli.forecast_losses import forecast_loss
 from lowregret.cli.forecasts import Forecasts
 from lowregret.cli.html_report import picture, table
 from lowregret.cli.interval_columns import IntervalEnds
+from lowregret.cli.overwrite import coverage_picture
 from lowregret.errors import PartError
 from lowregret.experts import ConformalIntervals, Quantiles
 from lowregret.stream.table import Table
@@ -79,10 +79,9 @@ class Uncertainty:
         return found
 
     def plot(self, path: str) -> None:
-        """Draw coverage over the rounds beside the picture of weights: beside w.png, w.coverage.png."""
+        """Draw coverage over the rounds beside the picture of weights."""
         if self.conformal is not None:
-            stem, ending = os.path.splitext(path)
-            self.conformal.plot(f"{stem}.coverage{ending}")
+            self.conformal.plot(coverage_picture(path))
 
 
 def refuse_apart(args: Namespace, late: bool) -> None:
