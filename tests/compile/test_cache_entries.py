@@ -10,6 +10,7 @@ import importlib
 import os
 import pickle
 import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -244,3 +245,15 @@ def test_a_group_is_trusted_if_it_is_the_users_own(monkeypatch: pytest.MonkeyPat
         trust.is_own_group.cache_clear()
         assert trust.open_to_others(os.stat_result(found)) is not own
     trust.is_own_group.cache_clear()
+
+
+@pytest.mark.parametrize("before", ["", "import numba; assert numba.config.CACHE_DIR == '.cache'; "])
+def test_a_folder_has_no_settings(before: str, tmp_path: Path) -> None:
+    """Whoever made it, such as the author of a data set, would say which compiled code is run."""
+    pytest.importorskip("yaml")
+    (tmp_path / ".numba_config.yaml").write_text("cache_dir: .cache\nboundscheck: 0\n")
+    asked = "from numba.core import config; config.reload_config(); print(config.CACHE_DIR, config.BOUNDSCHECK)"
+    code = f"{before}import lowregret.compile; {asked}"
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=plain, capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == (" None\n", "")
