@@ -142,6 +142,11 @@ def test_so_does_the_second_picture(capsys: Capsys, here: Path) -> None:
     told = run(capsys, "experts", "table.csv", *said)
     assert told.code == 2
     assert told.err.endswith("and -o both name q.coverage.png: give each a file of its own\n")
+    (here / "d.coverage.png").mkdir()
+    told = run(capsys, "experts", "table.csv", "--target", "y", "--coverage", "0.9", "--plot", "d.png", "-o", "m.lr")
+    assert told.code == 2
+    assert "d.coverage.png" in told.err
+    assert not (here / "m.lr").exists()
     assert (here / "t.coverage.png").read_bytes() == before
 
 

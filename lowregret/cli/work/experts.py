@@ -16,6 +16,7 @@ from lowregret.cli.forecast_losses import forecast_loss, loss_json
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.json_output import print_json
+from lowregret.cli.overwrite import coverage_picture
 from lowregret.cli.mixing import make_panel
 from lowregret.cli.portfolios import portfolio_json, wealth_lines
 from lowregret.cli.work.going_on import go_on, resumed_mixture, write_predictions, write_weights
@@ -60,7 +61,8 @@ def _mix(args: Namespace, clock: Clock) -> int:
 def _require_places(args: Namespace) -> None:
     """Refuse files that cannot be written, and tables in which columns have no names."""
     args.place = Watched(args.model) if args.model else None  # what is there before it is read
-    for path in (args.report, args.plot, args.predictions, args.model, args.weights_over_time):
+    second = coverage_picture(args.plot) if args.plot and args.coverage else None
+    for path in (args.report, args.plot, second, args.predictions, args.model, args.weights_over_time):
         if path is not None:
             require_place(path)
     if args.table.lower().endswith(f".{CACHE}"):
