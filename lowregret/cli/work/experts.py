@@ -16,8 +16,8 @@ from lowregret.cli.forecast_losses import forecast_loss, loss_json
 from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.json_output import print_json
-from lowregret.cli.overwrite import coverage_picture
 from lowregret.cli.mixing import make_panel
+from lowregret.cli.overwrite import coverage_picture
 from lowregret.cli.portfolios import portfolio_json, wealth_lines
 from lowregret.cli.work.going_on import go_on, resumed_mixture, write_predictions, write_weights
 from lowregret.cli.work.long_table import is_long, long_roles, mix_long
