@@ -57,7 +57,7 @@ def _outputs(command: Command, args: Namespace) -> Iterator[tuple[str, str, str,
         if name not in command.reads and path not in (None, STDIN) and (place := _place(path)) is not None:
             yield name, option, path, place
     if getattr(args, "coverage", None) and args.plot and (place := _place(second := coverage_picture(args.plot))):
-        yield "coverage", "the second picture of --plot,", second, place
+        yield "coverage", "the second picture of --plot", second, place
     if _speaks(command, args) and (place := _standard(sys.stdout)) is not None:
         yield "stdout", "standard output", "", place
 
