@@ -6,7 +6,7 @@ Whatever is said, a command is done (exit code 0) or refuses in words (2), and r
 without NaN or infinities, whose figures are those of the summary; what is read stays as it was, what is written can be
 read, and no temporary file is left. The first falsehood ends it, with the seed and the words that lead to it again.
 Runs are interpreted, for compiling would take most of the time; but every 30th is plain use of a longer table, compiled
-(`plain_commands.py`).
+(`plain_commands.py`), and four of 30 are training whose figures are computed anew (`train_figures.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from unittest import mock
 
 from benchmarks.command_runs import Told, run, strict
 from benchmarks.plain_commands import plain
+from benchmarks.train_figures import judged
 from lowregret.cli.work import train as training
 from lowregret.run.begin import begin
 from lowregret.run.session import load_served
@@ -59,7 +60,7 @@ BANDIT: dict[str, tuple[str, ...]] = {
     "--eta": ("0.1", "theory"), "--seed": ("3",), "--delay": ("2",), "--low": ("0",), "--high": ("5",),
 }  # fmt: skip
 COMMANDS = {"train": TRAIN, "predict": PREDICT, "convert": CONVERT, "experts": EXPERTS, "bandit": BANDIT}
-PLAIN = 30  # commands, of which the last is plain
+PLAIN, JUDGED = 30, 6  # commands, of which the last is plain, or judged by its figures
 USUAL: dict[str, list[str]] = {"experts": ["--target", "y"], "bandit": ["--action", "c", "--reward", "b"]}
 
 
@@ -174,6 +175,8 @@ def tried(seed: int, number: int) -> tuple[Any, list[str]]:
         try:
             if number % PLAIN == PLAIN - 1:
                 return plain(r)
+            if number % JUDGED == JUDGED - 1:
+                return judged(r)
             with mock.patch.object(training, "begin", partial(begin, compiled=False)):
                 return odd(r, Path(folder))
         finally:
