@@ -48,8 +48,9 @@ class Forecasts:
         if all(map(_is_number, self.table.columns)) and self.table.first > 1:
             found.append("all columns are called by numbers: if the first line is no header, say --no-header")
         found += [w for name in self.left_out if (w := unused_origin(name, self.table.columns[name]))]
-        for i, name in enumerate(self.names if self.parts == 1 else ()):
-            found += [w for w in [off_scale(name, self.x[:, i], self.y)] if w]
+        if self.parts == 1:
+            said, came = self.unscaled(self.x), self.unscaled(self.y)
+            found += [w for i, name in enumerate(self.names) if (w := off_scale(name, said[:, i], came))]
         return found
 
     @property

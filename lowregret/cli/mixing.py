@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from typing import Any
 
@@ -30,6 +31,7 @@ from lowregret.experts import (
     Squint,
 )
 from lowregret.experts.certify import mixable_rate
+from lowregret.loss import Loss
 
 
 def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
@@ -50,8 +52,7 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
     elif (made := make_portfolio(args, found, prior)) is not None:
         return made
     if name == "calibrated" or (name == "auto" and not named.is_mixable):
-        kind = Calibrated if name == "calibrated" else Layered
-        return kind(found.names, loss, parts=found.parts, prior=prior)
+        return _layers(args, found, loss, prior)
     if name == "auto":
         name, linearised = "bayes", False
     substitution = Mean() if linearised else named.substitution(found.parts)
@@ -72,6 +73,17 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
         substitution=substitution,
         prior=prior,
     )
+
+
+def _layers(args: Namespace, found: Forecasts, loss: Loss, prior: Any) -> Layered:
+    """The mixture of several aggregators that `auto` or `calibrated` is."""
+    if not math.isfinite(loss.at(0.0, 1.0)[0]):
+        raise PartError(
+            f"--algorithm {args.algorithm} may trust one expert alone, whose loss can be infinite with "
+            f"--loss {args.loss}: use auto, which needs no tuning either"
+        )
+    kind = Calibrated if args.algorithm == "calibrated" else Layered
+    return kind(found.names, loss, parts=found.parts, prior=prior)
 
 
 def _aggregator(name: str, args: Namespace, rate: float) -> Aggregator:

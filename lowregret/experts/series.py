@@ -351,14 +351,16 @@ class SeriesMixture(Recorded):
         self.waiting = self.waiting._replace(x=np.hstack([self.waiting.x, blank]))
 
     def _record(self, weights: Matrix, rows: Any) -> None:
-        """Keep the first weights of each origin and group."""
-        w = self.waiting
-        known = {(cutoff, group) for cutoff, group, _ in self._trail[-len(self.keys.groups) :]}
+        """Keep the first weights of each origin and group, before all those of a row in which somebody was awake."""
+        w, first = self.waiting, max(len(self._trail) - len(self.keys.groups), 0)
+        places = {(cutoff, group): first + k for k, (cutoff, group, _) in enumerate(self._trail[first:])}
         for row, used in zip(rows.tolist(), weights, strict=True):
             key = float(w.cutoff[row]), int(w.group[row])
-            if key not in known:
-                known.add(key)
+            at = places.setdefault(key, len(self._trail))
+            if at == len(self._trail):
                 self._trail.append((*key, used.copy()))
+            elif used.any() and not self._trail[at][2].any():
+                self._trail[at] = (*key, used.copy())
 
     # ---- files -------------------------------------------------------------------------------------------------------
 

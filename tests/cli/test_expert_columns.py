@@ -254,3 +254,24 @@ def test_what_cannot_go_on_with_a_table_is_refused(capsys: Capsys, tmp_path: Pat
         told = run(capsys, "experts", *more, "--resume", tmp_path / "p.lr")
         assert told.code == 2
         assert "go on in Python" in told.err
+
+
+def test_units_are_compared_before_errors_are_scaled(capsys: Capsys, tmp_path: Path) -> None:
+    y = 1e6 + np.array([0.0, 3e4, 1e4, -2e4, 6e4, 1e4, 5e4])
+    file = table(tmp_path, y[:, None] + np.array([1e3, 2e3, 5e3]), y)
+    told = run(capsys, "experts", file, "--target", "y", "--loss", "mase:3", "--json").json
+    assert told["rounds"] == 3
+    assert told["warnings"] == []
+    file = table(tmp_path, y[:, None] * np.array([1.0, 1.0, 1e3]), y)
+    told = run(capsys, "experts", file, "--target", "y", "--loss", "mase:3", "--json").json
+    assert [warning.partition(" says")[0] for warning in told["warnings"]] == ["the expert 'c'"]
+
+
+@pytest.mark.parametrize("loss", ["log", "portfolio"])
+def test_losses_without_limit_are_not_for_calibrated(capsys: Capsys, tmp_path: Path, loss: str) -> None:
+    file = written(tmp_path / "p.csv", ["y,a,b", *["1,0.9,0.8", "0,0.9,0.7"] * 5])
+    target = ["--drop", "y"] if loss == "portfolio" else ["--target", "y"]
+    told = run(capsys, "experts", file, *target, "--loss", loss, "--algorithm", "calibrated")
+    assert told.code == 2
+    assert told.err.endswith(f"can be infinite with --loss {loss}: use auto, which needs no tuning either\n")
+    assert run(capsys, "experts", file, *target, "--loss", loss).code == 0

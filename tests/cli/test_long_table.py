@@ -371,3 +371,12 @@ def test_a_kill_while_saving_leaves_a_model_that_goes_on(tmp_path: Path) -> None
     mixture.learn(picked(table, table["cutoff"] > 0))
     assert mixture.asked == table["y"].size
     assert json.dumps(mixture.certificate.to_json())
+
+
+def test_weights_of_an_origin_are_of_rows_in_which_somebody_was_awake(capsys: Capsys, tmp_path: Path) -> None:
+    lines = ["unique_id,ds,cutoff,y,a,b", "u,2,1,1.0,1.5,", "u,3,2,2.0,,", "u,4,2,3.0,2.5,3.5", "v,3,2,2.0,,"]
+    file, weights = written(tmp_path / "long.csv", lines), tmp_path / "w.csv"
+    told = run(capsys, "experts", file, "--weights", "series", "--weights-over-time", weights)
+    assert told.code == 0, told.err
+    found = {(line["series"], line["cutoff"]): float(line["a"]) + float(line["b"]) for line in lines_of(weights)}
+    assert found == {("u", "1"): 1.0, ("u", "2"): pytest.approx(1.0), ("v", "2"): 0.0}  # nobody spoke of v
