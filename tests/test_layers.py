@@ -30,7 +30,7 @@ MOST_FLOORS, MOST_AT_THE_ROOT = 8, 12
 
 # Packages that cost much to import or need not be there: which module may import them, inside a function.
 HEAVY = {
-    "matplotlib": {"show.plot"},
+    "matplotlib": {"show.drawing"},
     "cvxpy": {"domain.compound"},
     "sklearn": {"sklearn"},
     "pandas": set[str](),

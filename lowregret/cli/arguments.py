@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterable
@@ -113,10 +112,10 @@ def algorithms() -> Iterable[str]:
 
 
 def picture(name: str) -> str:
-    """The name of a picture, which is a PNG if it does not say; a folder's name stays, to be refused."""
-    if not name or os.path.isdir(name) or os.path.splitext(name)[1][1:]:
-        return name
-    return name.rstrip(".") + ".png"
+    """The name of a picture, which is a PNG if it does not say."""
+    from lowregret.store.replacing import with_ending
+
+    return with_ending(name, ".png")
 
 
 def positive(text: str) -> float:

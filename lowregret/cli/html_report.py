@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import math
@@ -18,6 +17,7 @@ from lowregret.run.importance import Importance
 from lowregret.run.named_importance import dependence_by_name
 from lowregret.run.named_weights import weights_by_name
 from lowregret.run.session import Session
+from lowregret.show.drawing import drawn
 from lowregret.show.meaning import plot_dependence
 from lowregret.store.replacing import write_result
 from lowregret.words import nearest, percent, rounded_up, writable
@@ -73,9 +73,7 @@ def page(title: str, sections: Iterable[tuple[str, str]]) -> str:
 
 def picture(figure: Figure) -> str:
     """A figure drawn into the page."""
-    drawing = io.StringIO()
-    figure.savefig(drawing, format="svg", metadata={"Date": None})
-    text = drawing.getvalue()
+    text = drawn(figure, "svg", metadata={"Date": None}).decode()
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
 

@@ -12,9 +12,9 @@ from typing import TextIO
 from lowregret.cli.commands import Command
 from lowregret.cli.streams import closed
 from lowregret.errors import StoreError
+from lowregret.store.replacing import open_number, real_file, require_place
 from lowregret.stream.source import STDIN, beside, expand
 
-LINKS = 40  # that the system follows, one to the other
 _WRITTEN = {
     "model": "-o",
     "cache": "-o",
@@ -33,7 +33,7 @@ def require_apart(command: Command, args: Namespace) -> None:
     """
     for name, option in _WRITTEN.items():
         path = getattr(args, name, None)
-        if "stdout" in closed and name not in command.reads and path and _is_standard_output(path):
+        if "stdout" in closed and name not in command.reads and path and open_number(path) == "1":
             raise StoreError(f"cannot write {path}: standard output is closed; name a file for {option}")
     read = {place: (name, path) for name in command.reads for path in _files(args, name) if (place := _place(path))}
     written: dict[object, tuple[str, str]] = {}
@@ -68,17 +68,12 @@ def coverage_picture(path: str) -> str:
     return f"{stem}.coverage{ending}"
 
 
-def _is_standard_output(path: str) -> bool:
-    """Whether a path is a name of standard output: a link to this process's file number 1."""
-    for _ in range(LINKS):
-        folder, name = os.path.split(path)
-        folder = os.path.realpath(folder)
-        if folder == f"/proc/{os.getpid()}/fd":
-            return name == "1"
-        if not os.path.islink(path):
-            return False
-        path = os.path.join(folder, os.readlink(path))
-    return False
+def require_second(path: str) -> None:
+    """Refuse a second picture that has no place beside the first, or would go to what is no file and was not named."""
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise StoreError(f"--coverage draws a second picture beside that of --plot, and {path} is no file: name one")
+    require_place(second := coverage_picture(path))
+    real_file(second)
 
 
 def _speaks(command: Command, args: Namespace) -> bool:

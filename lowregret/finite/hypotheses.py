@@ -21,6 +21,7 @@ from lowregret.stream.table import text_of
 
 Mask = NDArray[np.uint64]
 BITS = 64  # of a word
+TILE = 256  # rows and columns that are transposed at a time
 
 
 def require_hypotheses(given: Any) -> None:
@@ -43,7 +44,7 @@ class Hypotheses:
         _, first = np.unique(packed.view(f"V{packed.shape[1]}"), return_index=True)
         self.numbers = np.sort(first)
         self.matrix = given if self.numbers.size == self.given else np.ascontiguousarray(given[self.numbers])
-        self.by_point = np.ascontiguousarray(self.matrix.T)
+        self.by_point = _transposed(self.matrix)
         self.columns = as_masks(self.by_point)
         self._freeze()
         self.names = [str(name) for name in (range(self.points) if names is None else names)]
@@ -154,11 +155,20 @@ def _booleans(matrix: Any) -> NDArray[np.bool_]:
             "hypotheses are a matrix of 0 and 1, a row each and a column for each point, at least one of both; "
             f"got shape {given.shape}"
         )
-    bad = np.argwhere((given != 0) & (given != 1))
+    bad = np.empty(0) if given.dtype == bool else np.argwhere((given != 0) & (given != 1))
     if bad.size:
         i, x = bad[0].tolist()
         raise DataError(f"hypotheses[{i}, {x}] is {given[i, x]!r}: hypotheses say 0 or 1")
     return np.array(given, bool, order="C")
+
+
+def _transposed(matrix: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The matrix by columns, a few at a time, which fit into the cache."""
+    turned = np.empty(matrix.shape[::-1], bool)
+    for i in range(0, matrix.shape[0], TILE):
+        for j in range(0, matrix.shape[1], TILE):
+            turned[j : j + TILE, i : i + TILE] = matrix[i : i + TILE, j : j + TILE].T
+    return turned
 
 
 def _cells(line: str, place: str) -> NDArray[np.bool_]:

@@ -1,15 +1,13 @@
-"""Pictures of runs. Needs the extra `plot` (matplotlib), which is imported only here."""
+"""Pictures of runs."""
 
 from __future__ import annotations
 
-import io
 import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowregret.errors import LowRegretError, StoreError
-from lowregret.store.replacing import write_result
+from lowregret.show.drawing import figure_class, require_kind, write_figure
 from lowregret.words import counted, visible
 
 if TYPE_CHECKING:
@@ -35,11 +33,7 @@ def new_figure(rows: int, title: str, shared: int | None = None, apart: bool = F
     """An empty figure of this many panels above each other; the rounds' axis is one for all, or one for the first
     `shared` and one for the rest; or panels have axes of their own, `apart`.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise LowRegretError("plots need matplotlib: pip install 'lowregret[plot]'") from None
-    figure = Figure(figsize=(7, 3 * rows), layout="constrained")
+    figure = figure_class()(figsize=(7, 3 * rows), layout="constrained")
     figure.suptitle(title)
     panels = figure.subplots(rows, sharex=shared is None and not apart, squeeze=False)[:, 0]
     for group in (panels[:shared], panels[shared:]) if shared else ():
@@ -51,10 +45,7 @@ def new_figure(rows: int, title: str, shared: int | None = None, apart: bool = F
 
 def require_picture(path: str | os.PathLike[str] | None) -> None:
     """Say before learning that a picture could not be drawn after it: for want of matplotlib, or of such a format."""
-    figure, _ = new_figure(1, "")
-    known, ending = figure.canvas.get_supported_filetypes(), os.path.splitext(path or "")[1][1:].lower()
-    if ending and ending not in known:
-        raise StoreError(f"cannot write {path}: there is no kind of picture .{ending}; use .png, .svg or .pdf")
+    require_kind(new_figure(1, "")[0], path)
 
 
 def plot_run(run: Proved, path: str | os.PathLike[str] | None, theirs: Any = None) -> Figure:
@@ -255,10 +246,5 @@ def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
     """Spell out what the figure says, and write it if a path is given."""
     spell_out(figure)
     if path is not None:
-        drawing, (stem, ending) = io.BytesIO(), os.path.splitext(path)
-        try:
-            figure.savefig(drawing, format=ending[1:].lower() or "png", dpi=150)
-        except ValueError as error:  # a kind of file that matplotlib does not know
-            raise StoreError(f"cannot write {path}: {error}") from None
-        write_result(stem + (ending or ".png"), drawing.getvalue())
+        write_figure(figure, path)
     return figure

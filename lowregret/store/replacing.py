@@ -25,6 +25,7 @@ _OTHER = {
 
 
 LONGEST = 160  # bytes of a name that has room for more
+LINKS = 40  # that the system follows, one to the other
 
 
 def require_place(path: str | os.PathLike[str]) -> None:
@@ -67,6 +68,26 @@ def real_file(path: str | os.PathLike[str]) -> Path:
             f"cannot write {path}: it is a {what_else(found)}, which no file may replace; name another file"
         )
     return Path(os.path.realpath(path))
+
+
+def open_number(path: str) -> str | None:
+    """The number of the open file of this process that a path, such as /dev/stdout, is a name of."""
+    for _ in range(LINKS):
+        folder, name = os.path.split(path)
+        folder = os.path.realpath(folder)
+        if folder == f"/proc/{os.getpid()}/fd":
+            return name
+        if not os.path.islink(path):
+            return None
+        path = os.path.join(folder, os.readlink(path))
+    return None
+
+
+def with_ending(path: str | os.PathLike[str], ending: str) -> str:
+    """A name with this ending if it has none; what is a folder, a pipe, a device or open is called as it is."""
+    name = os.fspath(path)
+    there = os.path.exists(name) and (not os.path.isfile(name) or open_number(name) is not None)
+    return name if not name or there or os.path.splitext(name)[1][1:] else name.rstrip(".") + ending
 
 
 def what_else(mode: int) -> str:

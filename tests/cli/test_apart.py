@@ -146,6 +146,13 @@ def test_so_does_the_second_picture(capsys: Capsys, here: Path) -> None:
     told = run(capsys, "experts", "table.csv", "--target", "y", "--coverage", "0.9", "--plot", "d.png", "-o", "m.lr")
     assert told.code == 2
     assert "d.coverage.png" in told.err
+    os.mkfifo(here / "p.coverage.png")
+    told = run(capsys, "experts", "table.csv", "--target", "y", "--coverage", "0.9", "--plot", "p.png", "-o", "m.lr")
+    assert told.code == 2
+    assert "p.coverage.png: it is a pipe" in told.err
+    told = run(capsys, "experts", "table.csv", "--target", "y", "--coverage", "0.9", "--plot", os.devnull, "-o", "m.lr")
+    assert told.code == 2
+    assert told.err.endswith(f"beside that of --plot, and {os.devnull} is no file: name one\n")
     assert not (here / "m.lr").exists()
     assert (here / "t.coverage.png").read_bytes() == before
 

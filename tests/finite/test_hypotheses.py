@@ -40,6 +40,20 @@ def test_a_class_does_not_share_memory_and_takes_any_layout() -> None:
     assert (h.matrix == np.eye(3)).all()
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (256, 257), (600, 300)])
+def test_points_have_the_columns_of_the_matrix(shape: tuple[int, int]) -> None:
+    matrix = np.unique(np.random.default_rng(0).random(shape) < 0.5, axis=0)
+    h = Hypotheses(matrix)
+    assert np.array_equal(h.by_point, matrix.T)
+    assert h.by_point.flags.c_contiguous
+
+
+def test_truth_values_are_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which took longer than all else."""
+    monkeypatch.setattr(np, "argwhere", None)
+    assert len(Hypotheses(np.eye(5, dtype=bool))) == 5
+
+
 def test_functions_on_a_domain() -> None:
     h = Hypotheses.of([lambda x: x > 0, lambda x: x % 2 == 0], [-1, 0, 1, 2])
     assert h.matrix.tolist() == [[False, False, True, True], [False, True, False, True]]

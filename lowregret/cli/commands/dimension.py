@@ -48,9 +48,11 @@ def _run(args: Namespace) -> int:
     from lowregret.finite.dimension import dimensions, get_ready
 
     if args.plot is not None:
+        from lowregret.show.plot import require_picture
         from lowregret.store.replacing import require_place
 
         require_place(args.plot)
+        require_picture(args.plot)
     with Watch(wanted=not args.quiet) as watch:
         hypotheses = _class_of(args.source)
         begin += get_ready()

@@ -36,6 +36,10 @@ def _study(args: Namespace, clock: Clock) -> int:
     for path in (args.report, args.plot):
         if path is not None:
             require_place(path)
+    if args.report or args.plot:
+        from lowregret.show.plot import require_picture
+
+        require_picture(args.plot)
     log = read_log(
         args.log, args.action, reward=args.reward, cost=args.cost, propensity=args.propensity,
         low=args.low, high=args.high,

@@ -17,7 +17,7 @@ from lowregret.cli.forecasts import Forecasts, read_forecasts
 from lowregret.cli.html_report import page, picture, proof, table, write_page
 from lowregret.cli.json_output import print_json
 from lowregret.cli.mixing import make_panel
-from lowregret.cli.overwrite import coverage_picture
+from lowregret.cli.overwrite import require_second
 from lowregret.cli.portfolios import portfolio_json, wealth_lines
 from lowregret.cli.work.going_on import go_on, resumed_mixture, write_predictions, write_weights
 from lowregret.cli.work.long_table import is_long, long_roles, mix_long
@@ -61,10 +61,15 @@ def _mix(args: Namespace, clock: Clock) -> int:
 def _require_places(args: Namespace) -> None:
     """Refuse files that cannot be written, and tables in which columns have no names."""
     args.place = Watched(args.model) if args.model else None  # what is there before it is read
-    second = coverage_picture(args.plot) if args.plot and args.coverage else None
-    for path in (args.report, args.plot, second, args.predictions, args.model, args.weights_over_time):
+    for path in (args.report, args.plot, args.predictions, args.model, args.weights_over_time):
         if path is not None:
             require_place(path)
+    if args.report or args.plot:
+        from lowregret.show.plot import require_picture
+
+        require_picture(args.plot)
+    if args.plot and args.coverage:
+        require_second(args.plot)
     if args.table.lower().endswith(f".{CACHE}"):
         raise DataError(
             f"{args.table} is a cache of sparse rows, in which columns have no names: experts mix the columns of a "

@@ -28,7 +28,10 @@ def play(args: Namespace) -> int:
     if args.algorithm is None:
         return _tell(_fact(e) if args.json else _page(args.game, e))
     if args.plot is not None:
+        from lowregret.show.plot import require_picture
+
         require_place(args.plot)
+        require_picture(args.plot)
     player = load_own(args.algorithm) if is_own(args.algorithm) else args.algorithm
     eta = None if args.eta == THEORY else args.eta
     played = contest(e, player, args.rounds, seed=args.seed, eta=eta, name=args.game)
