@@ -41,7 +41,7 @@ from lowregret.stream.formats.parquet import TableFormat
 from lowregret.stream.frame import SLOTS, Frame, Names, frame_rows, numbered_categories, table_form, takes_table
 from lowregret.train import train
 from lowregret.types import Vector
-from lowregret.words import listed
+from lowregret.words import quoted
 from lowregret.zoo import auto
 
 try:
@@ -264,8 +264,8 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         if begins:
             return self._begin(X, y, named, sample_weight)
         if named is not None and not np.array_equal(named, self.classes_):
-            first = listed(self.classes_.tolist())
-            raise DataError(f"the classes {listed(named.tolist())} are not those of the first call: {first}")
+            first = quoted(self.classes_.tolist())
+            raise DataError(f"the classes {quoted(named.tolist())} are not those of the first call: {first}")
         self._learn(X, self._encoded(y, self.run_.learner, self.classes_), sample_weight)
         return self
 
@@ -324,7 +324,7 @@ class OnlineClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         """Labels as the run takes them: by name, or ±1."""
         unknown = [] if classes is None or self._meets() else np.flatnonzero(~np.isin(y, classes)).tolist()
         if unknown:
-            row, first = unknown[0], listed(classes.tolist())
+            row, first = unknown[0], quoted(classes.tolist())
             raise DataError(f"row {row}: class {y.tolist()[row]!r} is not among those named at first: {first}")
         return y if isinstance(learner, MANY) else np.where(y == classes[1], 1.0, -1.0)
 

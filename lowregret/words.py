@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
@@ -45,10 +45,15 @@ def told(problem: object) -> str:
     return "\n  ".join((text[:MOST_SAID] + more).splitlines())
 
 
-def listed(names: Sequence[Any], most: int = 20) -> str:
+def listed(names: Sequence[Any], most: int = 20, write: Callable[[Any], str] = str) -> str:
     """Names with commas between them: the first few, and how many there are more."""
-    shown = ", ".join(map(str, names[:most]))
+    shown = ", ".join(map(write, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def quoted(values: Sequence[Any]) -> str:
+    """Values as Python writes them, the text '0' unlike the number 0, with commas between them."""
+    return listed(values, write=repr)
 
 
 def counted(count: float, thing: str, things: str = "") -> str:

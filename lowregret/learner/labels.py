@@ -10,7 +10,7 @@ import numpy as np
 
 from lowregret.errors import DataError
 from lowregret.learner.validate import require_unmasked
-from lowregret.words import writable
+from lowregret.words import quoted, writable
 
 Name: TypeAlias = int | str
 
@@ -89,7 +89,7 @@ class ClassNames:
         """Why a label could not be learnt."""
         if name_of(label) is None:
             return f"label {_plain(label)!r} is no class: expected a whole number or a name"
-        shown = ", ".join(map(str, self.names[:10])) + (", …" if len(self) > 10 else "")
+        shown = quoted(self.names)
         return f"class {name_of(label)!r} is not among those named: {shown}; name it too, or leave classes to be met"
 
 

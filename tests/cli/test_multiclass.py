@@ -105,7 +105,7 @@ def test_classes_known_beforehand_and_held_out_rows(capsys: Capsys, tmp_path: Pa
     words = ["train", path, "--target", "animal", "--loss", "oaa:hinge", "--unit", "--bias", "--quiet", "--bits", "10"]
     few = run(capsys, *words, "--classes", "cat,dog")
     assert few.code == 2
-    assert "is not among those named: cat, dog" in few.err
+    assert "is not among those named: 'cat', 'dog'" in few.err
     path.write_text(path.read_text().replace('"big ""bear"", brown"', "bear"))
     told = run(capsys, *words, "--classes", "cat,dog,bear,eel,yak", "--json", "--holdout", "3",
                "--predictions", tmp_path / "p.csv", "--link", "raw", "--report", tmp_path / "r.html")  # fmt: skip

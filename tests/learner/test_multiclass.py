@@ -265,7 +265,7 @@ def test_one_row_one_class_no_row_and_unknown_classes() -> None:
     assert run.error == 1.0  # nothing could be predicted before the first class was met
     assert run.certificate.holds
     assert str(run).startswith("1 round, ")
-    with pytest.raises(DataError, match="class 'x' is not among those named: a, b"):
+    with pytest.raises(DataError, match="class 'x' is not among those named: 'a', 'b'"):
         train(COMPILED[0], [[1.0], [1.0]], ["a", "x"], classes=["a", "b"], compiled=False)
     with pytest.raises(DataError, match=r"label np.float64\(0.5\) is no class|label 0.5 is no class"):
         train(COMPILED[0], [[1.0], [1.0]], [1.0, 0.5])

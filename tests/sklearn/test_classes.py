@@ -75,13 +75,15 @@ def test_what_is_no_problem_of_classes(two: Problem, three: Problem) -> None:
         OnlineClassifier(ADAGRAD).partial_fit(X, y)
     with pytest.raises(DataError, match="only one class, 'yes'"):
         OnlineClassifier().fit(X, ["yes"] * 400)
-    with pytest.raises(DataError, match="row 2: class 'perhaps' is not among those named at first"):
+    with pytest.raises(DataError, match="row 0: class 0 is not among those named at first: '0', '1'"):
+        OnlineClassifier().partial_fit(X[:2], [0, 1], classes=["0", "1"])
+    with pytest.raises(DataError, match="row 2: class 'perhaps' is not among those named at first: 'no', 'yes'"):
         OnlineClassifier(ADAGRAD).partial_fit(X[:3], ["yes", "no", "perhaps"], classes=["yes", "no"])
     model = OnlineClassifier(ADAGRAD).partial_fit(X[:9], ["yes"] * 9, classes=["yes", "no"])
     before = bits(model)
     with pytest.raises(DataError, match="row 1: class 'perhaps'"):
         model.partial_fit(X[:2], ["yes", "perhaps"])
-    with pytest.raises(DataError, match="not those of the first call"):
+    with pytest.raises(DataError, match="the classes 'perhaps', 'yes' are not those of the first call: 'no', 'yes'"):
         model.partial_fit(X, y, classes=["yes", "perhaps"])
     assert bits(model) == before
     with pytest.raises(PartError, match=r"There are 3 classes, but .* tells two apart"):
