@@ -31,7 +31,8 @@ def relatives_of(table: Table, names: list[str], x: Any, prices: bool) -> tuple[
     empty = np.flatnonzero(np.isnan(found).all(1))
     if empty.size:
         raise DataError(f"{table.place(first + 1 + int(empty[0]))}: no asset has a price: leave such rows out")
-    return replace(table, first=table.first + 1 + first), found
+    left = {name: cells[first + 1 :] for name, cells in table.columns.items()}  # of the moments at which they are known
+    return replace(table, columns=left, first=table.first + 1 + first), found
 
 
 def _require_prices(table: Table, names: list[str], x: Any) -> None:

@@ -199,3 +199,20 @@ def test_prices_that_are_none(capsys: Capsys, tmp_path: Path, rows: list[str], m
     told = run(capsys, "experts", written(tmp_path / "p.csv", rows), "--loss", "portfolio", "--prices")
     assert told.code == 2
     assert message in told.err
+
+
+def test_growth_is_drawn_at_the_dates_on_which_it_was_known(
+    capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prices, dates = walk(), [str(np.datetime64("2024-01-01") + t) for t in range(len(walk()))]
+    prices[:3] = math.nan
+    lines = [",".join(["ds", *"abcdef"[: prices.shape[1]]])]
+    for day, row in zip(dates, prices, strict=True):
+        lines.append(",".join([day, *("" if math.isnan(v) else f"{v:.10g}" for v in row)]))
+    drawn: list[Any] = []
+    monkeypatch.setattr("lowregret.experts.review.Review.plot", lambda *_, times, **__: drawn.append(times))
+    words = ("--loss", "portfolio", "--prices", "--plot", tmp_path / "p.png", "--json")
+    told = run(capsys, "experts", written(tmp_path / "p.csv", lines), *words)
+    assert told.code == 0, told.err
+    assert told.json["rounds"] == len(dates) - 4
+    assert [str(day)[:10] for day in drawn[0]] == dates[4:]
