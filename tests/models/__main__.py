@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 from lowregret.store.kinds import load
+from tests.models.arithmetic import arithmetic
 from tests.models.examples import EXAMPLES, figures, numbers
 
 FOLDER = Path(__file__).parent
@@ -22,7 +23,7 @@ def main() -> None:
             example.write(path)
             thing = load(path)
             thing.compiled = False
-            recorded[name] = figures(thing) | {"more": numbers(example.more(thing))}
+            recorded[name] = figures(thing) | {"more": numbers(example.more(thing)), "arithmetic": arithmetic()}
             print(f"{path.name}: {path.stat().st_size:,} bytes")
     RECORDED.write_text(json.dumps(recorded, indent=1, sort_keys=True) + "\n")
 
