@@ -16,6 +16,7 @@ _LOG_MAX = math.log(sys.float_info.max) - 1e-9
 ROOT_STEPS = 60  # far more than Newton's method needs
 TOLERANCE = 1e-9  # of what is compared, never of 1: nobody knows the units
 EPSILON = 2.0**-53  # by how much a number may be off, relative to it, after one operation
+FAINT = 1e-142  # a length whose square, though 1e20 such are summed, is known to ten digits
 _SPLIT = 2.0**27 + 1.0  # times a number, less what that adds: its upper 26 bits
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 

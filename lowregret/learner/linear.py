@@ -301,7 +301,7 @@ class Linear(Learner):
         """The second half of a round: judge the score p, made for row i now or earlier, and learn; returns p or NaN.
 
         `raw` is ⟨w, x_i⟩ up to `scale`, for the present w. Nothing is learnt if score, loss, slope, the square of the
-        sub-gradient and what weights may swell to together reach the limit.
+        sub-gradient and what weights may swell to together reach the limit, or if that square is too small to be told.
         """
         if weight == 0.0:
             return p
@@ -309,7 +309,10 @@ class Linear(Learner):
         value, slope = weight * value, weight * slope
         size = self.square(x, i)
         square = slope * slope * size if slope != 0.0 else 0.0
-        if not abs(p) + abs(value) + abs(slope) + square + self.swollen(s, square) < limit:  # or one is no number
+        reached = abs(p) + abs(value) + abs(slope) + square + self.swollen(s, square)
+        if not reached < limit or (
+            slope != 0.0 and self.rule.faint(s, slope * slope, size, square)
+        ):  # or one is no number
             return math.nan
         self.rule.gauge_row(s, x, i, self.bias != 0.0, 1, 1)
         self.enter(s, value, self.loss.wrong(p, y), scale, weight, size)
@@ -324,14 +327,12 @@ class Linear(Learner):
         if self.rule.needs_weight():
             s.sums[GIVEN], s.sums[SLOPE] = weight, slope
         round_sums = self.rule.open(s, inner, slope * raw, square, self.ridge)
-        entries = 0
+        entries = int(x.end(i) - x.begin(i)) + (1 if self.bias != 0.0 else 0) if slope != 0.0 else 0
         if slope != 0.0:
             for k in range(x.begin(i), x.end(i)):
                 round_sums = self.push(s, x.column(i, k), slope * x.value(i, k), round_sums)
-            entries = int(x.end(i) - x.begin(i))
             if self.bias != 0.0:
                 round_sums = self.push(s, np.uint64(s.counts[DIMENSION] - 1), slope * self.bias, round_sums)
-                entries += 1
         self.rule.settle(s, inner, entries, round_sums)
         return p
 

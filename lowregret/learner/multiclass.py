@@ -126,7 +126,7 @@ class Multiclass(Learner):
     def learn(self, s: State, x: Rows, i: int, y: int, weight: float, room: Room, late: Waiting, limit: float) -> int:
         """One round: returns the class predicted before the row was learnt, NONE, or FAILED if nothing was learnt.
 
-        So it is if the loss, ⟨w, z⟩ and the squares of the slopes and of z together reach the limit.
+        So it is if the loss, ⟨w, z⟩, and squares of slopes and z reach the limit, or that of z is too small to be told.
         """
         scale, factor, before = self.rule.scale(s), self.factor(x, i), room.known[0]
         scores = room.scores[i if room.scores.shape[0] > 1 else 0]
@@ -145,13 +145,13 @@ class Multiclass(Learner):
         size, inner, product, squares, touched = self.length(x, i, factor), 0.0, 0.0, 0.0, 0
         for label in range(known):
             slope = room.slopes[label] = weight * room.slopes[label]
-            inner += slope * (room.raw[label] * scale)
-            product += slope * room.raw[label]
+            inner, product = inner + slope * (room.raw[label] * scale), product + slope * room.raw[label]
             squares += slope * slope
             touched += slope != 0.0
         idle = touched == 0 and self.ridge == 0.0
         square = 0.0 if idle else squares * size
-        if not abs(value) + abs(inner) + squares + square + self.swollen(s, square) < limit:  # or one is no number
+        reached = abs(value) + abs(inner) + squares + square + self.swollen(s, square)
+        if not reached < limit or (touched > 0 and self.rule.faint(s, squares, size, square)):  # or one is no number
             return FAILED
         room.known[0] = known
         self.drift(known, scores, scale, room, late, waits)

@@ -27,6 +27,7 @@ _MANY = "; name one class with --positive, or learn them all with a loss of many
 Place = Callable[[int], str]  # where row i is, for errors
 SIZES = [MASS, GROWN, CONTENT, FARTHEST, LARGEST_BET]  # sums that are finite as long as the weights are
 LARGE = 1e40  # numbers of a row up to which their squares can be summed over all rows of a run
+FAINTEST = 1e-70  # numbers of a row from which on their squares have all digits, whatever they are multiplied by
 FEW = 64  # bytes that a name, or the numbers that are kept of an arm, take at least
 MANY = 1 << 40  # features of which NumPy cannot even say how much memory they need
 _PLAIN = frozenset((bool, int, float, str, bytes, type(None)))  # types whose values do nothing by themselves
@@ -214,6 +215,16 @@ def require_moderate(x: Rows, i: int, label: Any, weights: Vector, place: str) -
         )
 
 
+def require_visible(x: Rows, i: int, place: str) -> None:
+    """Refuse row i, which could not be learnt, for its largest number if that is below FAINTEST."""
+    entry = largest_entry(x, i)
+    if entry and 0.0 < abs(entry[1]) < FAINTEST:
+        raise DataError(
+            f"{place}: its largest number is {entry[1]:g}, too small to be squared, which a set that weights are kept "
+            "in by their length asks for at this step: choose other units, a smaller step or a larger radius"
+        )
+
+
 def require_scores(x: Rows, scores: Vector) -> None:
     """Refuse the first row that has a score that is not a finite number, saying why."""
     for i in np.flatnonzero(~np.isfinite(scores).all(axis=tuple(range(1, scores.ndim)))).tolist():
@@ -231,6 +242,7 @@ def refuse(loss: Loss, x: Rows, label: float, weights: Vector, i: int, place: st
         raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
     require_finite(x, i, place)
     require_moderate(x, i, label, weights, place)
+    require_visible(x, i, place)
     raise DivergedError(
         f"{place}: the score or loss left the range of numbers although the row is finite: the weights diverged "
         "(use a smaller step, a bounded domain or scaled features) or the loss is not defined there"

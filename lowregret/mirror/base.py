@@ -215,6 +215,10 @@ class Mirror(Part):
         """A number that no weight exceeds after a step with ‖z‖₂² = square; 0 where weights grow as z does."""
         return 0.0
 
+    def fades(self, length: float) -> bool:
+        """Whether iterates may leave the set by a part of this length, of whose square nothing is known."""
+        return False
+
     def open(self, product: float, square: float) -> Any:
         """Running sums of one round, before its first coordinate. `product` is ⟨raw weights, z_t⟩."""
         return []

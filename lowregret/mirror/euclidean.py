@@ -88,6 +88,9 @@ class Euclidean(Mirror):
         scale = self.scale(s, eta)
         return scale * scale * s.sums[MASS] if self.domain.radial() else math.inf
 
+    def fades(self, length: float) -> bool:
+        return self.domain.radial() and self.domain.shrink(length) < 1.0
+
     def open(self, product: float, square: float) -> tuple[float, float]:
         """(change of ‖θ‖², ‖z‖²): where raw weights are θ itself, ‖θ − z‖² = ‖θ‖² − 2⟨θ,z⟩ + ‖z‖² is known now."""
         return square - 2.0 * product if self.domain.radial() else 0.0, square

@@ -15,6 +15,7 @@ from lowregret.convex.leader import Follower
 from lowregret.domain import Domain
 from lowregret.errors import DataError, DivergedError
 from lowregret.learner.linear import Linear, learn_rows, write_point
+from lowregret.learner.validate import require_visible
 from lowregret.loss import Cost
 from lowregret.rows import Dense
 from lowregret.rule import MirrorDescent, Rule
@@ -98,6 +99,7 @@ class RuleSeat(Seat):
         given = row, np.ones(1), np.empty(0), np.empty(1), 0, 1 << 62, math.inf
         call(learn_rows, self.compiled, self.learner, state, *given)
         if state.rounds == before:
+            require_visible(row, 0, f"round {t}")
             raise DivergedError(f"round {t}: the loss overflowed: use smaller costs or a bounded domain")
         if not np.all(np.isfinite(state.table)):
             raise DivergedError(f"round {t}: the weights overflowed: use a smaller step or a bounded domain")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lowregret.compile.numerics import FAINT
 from lowregret.compile.part import Part
 from lowregret.domain import Domain
 from lowregret.errors import PartError
@@ -89,6 +90,17 @@ class Rule(Part):
     def swell(self, s: State, square: float) -> float:
         """A number that no weight exceeds after a sub-gradient with ‖z‖₂² = square; 0 where weights grow as z does."""
         return 0.0
+
+    def faint(self, s: State, steep: float, size: float, square: float) -> bool:
+        """Whether weights may leave their set, for ‖z‖₂² = square = steep·size, slopes times features, lacks digits."""
+        return self.fades(s, FAINT * (1.0 + math.sqrt(steep) + math.sqrt(size)), square)
+
+    def fades(self, s: State, floor: float, square: float) -> bool:
+        """Whether z with ‖z‖₂² = square may lead out of the set, where squares of lengths below `floor` lack digits.
+
+        So it is if a running length keeps iterates in their set, and the rate makes such lengths matter.
+        """
+        return False
 
     def needs_weight(self) -> bool:
         """Whether the row's importance weight and the slope are asked for, `s.sums[GIVEN]` and `s.sums[SLOPE]`."""

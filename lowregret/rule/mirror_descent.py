@@ -114,6 +114,9 @@ class MirrorDescent(Rule):
     def swell(self, s: State, square: float) -> float:
         return self.mirror.swell(s, s.sums[RATE], square)
 
+    def fades(self, s: State, floor: float, square: float) -> bool:
+        return self.mirror.fades(self.step.rate(s, square) * floor)
+
     def parted(self) -> bool:
         return self.mirror.parted()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lowregret.compile.numerics import FAINT
 from lowregret.compile.part import Part
 from lowregret.domain import Domain
 from lowregret.domain.base import constant_vector
@@ -91,6 +92,10 @@ class ProjectedGradient(Rule):
         self.require(
             self.domain.playable, f"{self.domain} is a set of comparators, not one to play in: use L2Ball or Box"
         )
+        self.require(
+            not self.domain.radial() or self.domain.shrink(FAINT) == 1.0,
+            f"{self.domain} is too small for squares of lengths: choose units in which it is larger than {FAINT:g}",
+        )
         if self.start is not None:
             start = constant_vector(self, "start", self.start)
             object.__setattr__(self, "start", start)
@@ -145,6 +150,13 @@ class ProjectedGradient(Rule):
 
     def tells_widest(self) -> bool:
         return True
+
+    def fades(self, s: State, floor: float, square: float) -> bool:
+        if not self.domain.radial() or square >= floor * floor:
+            return False
+        if self.step.needs_loss():  # which is not known yet: 1/‖z‖² may be any rate
+            return square > 0.0 and self.domain.shrink(math.inf) < 1.0
+        return self.domain.shrink(self.step.rate(s, square) * floor) < 1.0
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         """Take the step −η_t λ w_t. Returns (change of ‖v‖², ‖g_t + λw_t‖², η_t, η_t/a, c_t).

@@ -35,6 +35,7 @@ from lowregret.learner.validate import (
     require_cheap,
     require_finite,
     require_moderate,
+    require_visible,
     require_weight,
     settled,
 )
@@ -358,6 +359,7 @@ class MulticlassRun(RowRun):
             raise DataError(f"{place}: {OUTSIDE.format(x.shape[1])}")
         require_finite(x, i, place)
         require_moderate(x, i, None, w, place)
+        require_visible(x, i, place)
         raise DivergedError(
             f"{place}: a score or the loss left the range of numbers although the row is finite: the weights diverged "
             "(use a smaller step, a bounded domain or scaled features)"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchmarks.exact import Exact, inner, loss_at, multi_loss_at
 from lowregret import play, train, zoo
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import norm
 from lowregret.convex.leader import FollowTheRegularisedLeader
-from lowregret.domain import Box, Domain, L2Ball, Point, Reals
+from lowregret.domain import Box, L2Ball, Point, Reals
+from lowregret.errors import DataError, LowRegretError, PartError
 from lowregret.experts import BoxHedge, Drawing, Hedge
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
@@ -35,7 +38,7 @@ from lowregret.mirror import Euclidean
 from lowregret.regret import Moving, Switching, Windows, regret
 from lowregret.rule import KT, AdaGrad, MirrorDescent, ProjectedGradient, Rule
 from lowregret.run.begin import begin
-from lowregret.step import Constant, InverseSqrt
+from lowregret.step import Adaptive, Constant, InverseSqrt, InverseTime, PassiveAggressive
 
 NAMES = ["a", "b", "c"]
 FAR = 2.0**54
@@ -139,19 +142,21 @@ TINY, RATE = 1e-168, 1e-170  # a length whose square is no number, and a rate be
 
 
 @pytest.mark.parametrize("certify", [True, False])
-@pytest.mark.parametrize("domain", [L2Ball(TINY), Reals()], ids=lambda domain: domain.name)
 @pytest.mark.parametrize(
-    "make",
+    "rule",
     [
-        lambda domain: ProjectedGradient(domain, Constant(RATE)),
-        lambda domain: ProjectedGradient(domain, InverseSqrt(RATE)),
-        lambda domain: MirrorDescent(Euclidean(domain), Constant(RATE)),
+        ProjectedGradient(Reals(), Constant(RATE)),
+        ProjectedGradient(Box(-TINY, TINY), Constant(RATE)),
+        ProjectedGradient(Reals(), InverseSqrt(RATE)),
+        ProjectedGradient(Box(-TINY, TINY), InverseSqrt(RATE)),
+        MirrorDescent(Euclidean(), Constant(RATE)),
+        MirrorDescent(Euclidean(L2Ball(TINY)), Constant(RATE)),
     ],
-    ids=["constant", "falling", "lazy"],
+    ids=range(6),
 )
-def test_weights_whose_squares_vanish(make: Callable[[Domain], Rule], domain: Domain, certify: bool) -> None:
+def test_weights_whose_squares_vanish(rule: Rule, certify: bool) -> None:
     """‖u‖²/(2η) was 0 where ‖u‖² is no number, and bounds were less than the regret."""
-    learner = Linear(Cost(), make(domain))
+    learner = Linear(Cost(), rule)
     run = train(learner, np.ones((10, 1)), np.ones(10), compiled=False, certify=certify, comparator=L2Ball(TINY))
     worst = sum((Fraction(float(p)) + Fraction(TINY) for p in run.scores), Fraction(0))
     told = [c for c in run.certificates if c.premises_hold]
@@ -161,7 +166,7 @@ def test_weights_whose_squares_vanish(make: Callable[[Domain], Rule], domain: Do
 
 def test_a_path_whose_squares_vanish() -> None:
     path = np.repeat([[-TINY], [-TINY / 2]], 5, axis=0)
-    found = regret(play(ProjectedGradient(L2Ball(TINY), Constant(RATE)), np.ones((10, 1))), Moving(path))
+    found = regret(play(ProjectedGradient(Box(-TINY, TINY), Constant(RATE)), np.ones((10, 1))), Moving(path))
     assert found.path_length == TINY / 2
     assert found.certificate is not None
     assert 0 < found.value <= found.certificate.proved
@@ -211,11 +216,55 @@ def test_a_regularised_leader_knows_of_costs_whose_squares_vanish() -> None:
     assert {"THM-2.11+", "THM-2.11", "COR-2.13"} <= {c.id for c in game.certificates if c.holds and c.proved >= paid}
 
 
+SMALL_SCALES = st.floats(-200, 60).map(lambda power: 10.0**power)
+STEPS = (Constant, InverseSqrt, lambda eta: InverseTime(1 / eta), Adaptive, PassiveAggressive)
+LABELS = np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0])
+
+
+@given(SMALL_SCALES, SMALL_SCALES, SMALL_SCALES, st.sampled_from(STEPS), st.booleans(), st.integers(0, 2**32 - 1))
+@settings(max_examples=200)
+def test_iterates_stay_in_their_ball_whatever_the_units(
+    unit: float, rate: float, radius: float, step: Any, lazy: bool, seed: int
+) -> None:
+    """Lengths were sums of squares, which vanish: with features of 1e-170 and a rate of 1e172 weights became 100."""
+    rng, domain = np.random.default_rng(seed), L2Ball(radius)
+    rate = rate if seed % 2 else radius / unit
+    x = unit * rng.normal(size=(6, 3)) * 10.0 ** (-60 * rng.random((6, 3)) * (rng.random() < 0.5))
+    x[1::2] = -x[::2] if rng.random() < 0.3 else x[1::2]
+    try:
+        if lazy and step is not PassiveAggressive:
+            rule: Rule = MirrorDescent(Euclidean(domain), step(rate))
+        else:
+            rule = ProjectedGradient(domain, step(rate))
+        run = train(Linear((Hinge(), Absolute(), Square())[seed % 3], rule), x, LABELS, compiled=False)
+    except LowRegretError:
+        return
+    assert norm(run.weights) <= radius * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_rows_too_small_for_their_step_are_refused(lazy: bool) -> None:
+    far = Constant(1e172)
+    rule = MirrorDescent(Euclidean(L2Ball(1.0)), far) if lazy else ProjectedGradient(L2Ball(1.0), far)
+    for learner in (Linear(Hinge(), rule), Multiclass(MultiHinge(), rule)):
+        with pytest.raises(DataError, match=r"row [01]: its largest number is 1e-170, .* choose other units"):
+            train(learner, [[1e-170], [1e-170]], [1, -1], compiled=False)
+    with pytest.raises(DataError, match="round 1: its largest number is 1e-200"):
+        play(rule, [np.array([1e-200])])
+    free = MirrorDescent(Euclidean(), far) if lazy else ProjectedGradient(Reals(), far)
+    assert train(Linear(Hinge(), free), [[1e-170], [0.0]], [1, 1], compiled=False).rounds == 2
+
+
+def test_a_ball_too_small_to_be_played_in() -> None:
+    with pytest.raises(PartError, match=r"L2Ball\(radius=1e-168\) is too small .* choose units"):
+        ProjectedGradient(L2Ball(TINY), Constant(RATE))
+
+
 @pytest.mark.parametrize("comparator", [Windows(5), Windows(), Switching(2)], ids=repr)
-def test_nothing_is_promised_of_iterates_whose_lengths_are_lost(comparator: Any) -> None:
-    """Steps whose squares vanish leave the ball, of which theorems believe that it is never left."""
+def test_windows_of_costs_whose_squares_vanish(comparator: Any) -> None:
+    """Nothing is promised where rates may depend on squares that are no numbers."""
     costs = [np.array([(-1.0) ** t * 1e-200]) for t in range(40)]
-    assert regret(play(ProjectedGradient(L2Ball(1.0), Constant(1e202)), costs), comparator).bound is None
+    assert regret(play(ProjectedGradient(L2Ball(1.0), Constant(100.0)), costs), comparator).bound is None
     assert regret(play(ProjectedGradient(L2Ball(1.0), Constant(100.0)), [1e200 * z for z in costs]), comparator).bound
 
 
