@@ -6,7 +6,8 @@ Whatever is said, a command is done (exit code 0) or refuses in words (2), and r
 without NaN or infinities, whose figures are those of the summary; what is read stays as it was, what is written can be
 read, and no temporary file is left. The first falsehood ends it, with the seed and the words that lead to it again.
 Runs are interpreted, for compiling would take most of the time; but every 30th is plain use of a longer table, compiled
-(`plain_commands.py`), and four of 30 are training whose figures are computed anew (`train_figures.py`).
+(`plain_commands.py`), and of some the figures are computed anew: of four in 30 that train (`train_figures.py`), and five
+that mix forecasts (`experts_figures.py`, `experts_kinds.py`).
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ from typing import Any
 from unittest import mock
 
 from benchmarks.command_runs import Told, run, strict
+from benchmarks.experts_figures import mixture_judged
+from benchmarks.experts_kinds import classes_judged, portfolio_judged
 from benchmarks.plain_commands import plain
 from benchmarks.train_figures import judged
 from lowregret.cli.work import train as training
+from lowregret.compile.part import Part
 from lowregret.run.begin import begin
 from lowregret.run.session import load_served
 from lowregret.words import percent
@@ -60,7 +64,8 @@ BANDIT: dict[str, tuple[str, ...]] = {
     "--eta": ("0.1", "theory"), "--seed": ("3",), "--delay": ("2",), "--low": ("0",), "--high": ("5",),
 }  # fmt: skip
 COMMANDS = {"train": TRAIN, "predict": PREDICT, "convert": CONVERT, "experts": EXPERTS, "bandit": BANDIT}
-PLAIN, JUDGED = 30, 6  # commands, of which the last is plain, or judged by its figures
+PLAIN, JUDGED, MIXED = 30, 6, 2  # commands, of which the last is plain, or judged by its figures, or one in JUDGED
+MIXTURES = (mixture_judged, mixture_judged, classes_judged, portfolio_judged)
 USUAL: dict[str, list[str]] = {"experts": ["--target", "y"], "bandit": ["--action", "c", "--reward", "b"]}
 
 
@@ -177,6 +182,9 @@ def tried(seed: int, number: int) -> tuple[Any, list[str]]:
                 return plain(r)
             if number % JUDGED == JUDGED - 1:
                 return judged(r)
+            if number % JUDGED == MIXED:
+                with mock.patch.object(Part, "compilable", False):
+                    return r.choice(MIXTURES)(r)
             with mock.patch.object(training, "begin", partial(begin, compiled=False)):
                 return odd(r, Path(folder))
         finally:
