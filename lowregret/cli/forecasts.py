@@ -56,7 +56,8 @@ class Forecasts:
     @property
     def times(self) -> Any:
         """When the rows are, as `datetime64`, by the first column that says; None if none does."""
-        others = (name for name in self.table.columns if name not in self.names and name not in self.table.odd)
+        told = {*self.names, *self.table.odd}
+        others = (name for name in self.table.columns if name not in told)
         return next((found for name in others if (found := times(self.table.columns[name])) is not None), None)
 
     @property

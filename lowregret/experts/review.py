@@ -150,14 +150,27 @@ class Review:
 
     def a_round(self, total: float, rounds: int) -> float:
         """The mean loss of a round, or its root."""
-        mean = self._clear(total) / rounds
+        return self._mean(total, rounds, self._rounding)
+
+    def of_each(self) -> list[float]:
+        """The mean loss of each expert over the rounds in which it was awake, or its root."""
+        book, rounding = self.mixture.book, self._rounding
+        pairs = zip(book.losses.tolist(), np.maximum(book.awake, 1).tolist(), strict=True)
+        return [self._mean(total, int(rounds), rounding) for total, rounds in pairs]
+
+    def _mean(self, total: float, rounds: int, rounding: float) -> float:
+        mean = (total if abs(total) > rounding else 0.0) / rounds
         return math.sqrt(mean) if self.root and mean >= 0 else mean
 
     def _clear(self, total: float) -> float:
         """A sum of gains and losses, or 0 where it is no more than the rounding of these."""
+        return total if abs(total) > self._rounding else 0.0
+
+    @property
+    def _rounding(self) -> float:
+        """The size up to which a sum of gains and losses may be no more than the rounding of these: O(experts)."""
         added = self.mixture.book.added
-        terms = float(np.max(added, where=np.isfinite(added), initial=0.0))
-        return total if abs(total) > 8 * EPSILON * terms else 0.0
+        return 8 * EPSILON * float(np.max(added, where=np.isfinite(added), initial=0.0))
 
     def _line(self, name: str, total: float, rounds: int, note: str) -> str:
         return f"{name:<16} {self.a_round(total, rounds):.6g} {self._unit}" + (f" ({note})" if note else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from lowregret import load
 from lowregret.cli.forecast_losses import loss_names
+from lowregret.cli.forecasts import Forecasts
+from lowregret.stream.table import read_table
 from tests.cli.running import run, written
 from tests.cli.test_experts import numbers, table
 from tests.cli.test_report import Page
@@ -19,6 +22,15 @@ from tests.cli.test_report import Page
 Capsys = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("interpreted")
 WORDS = ("--target", "y", "--algorithm", "adahedge")
+
+
+def test_very_many_columns_take_the_time_of_their_text(tmp_path: Path) -> None:
+    names = [f"e{i}" for i in range(40_000)]
+    columns = read_table(str(written(tmp_path / "wide.csv", [",".join([*names, "y"]), ",".join(["1"] * 40_001)])))
+    found = Forecasts(columns, names, np.ones((1, 40_000)), np.ones(1))
+    begin = time.process_time()
+    assert found.times is None
+    assert time.process_time() - begin < 1
 
 
 def day(t: Any) -> datetime.date:

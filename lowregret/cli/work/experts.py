@@ -179,11 +179,11 @@ def _shortened(words: list[str]) -> str:
 
 def _ranking(review: Review) -> str:
     panel = review.mixture
-    book, weights, best = panel.book, panel.weights, review.combination
+    book, weights, best, losses = panel.book, panel.weights, review.combination, review.of_each()
     rows = [
         (
             panel.names[i],
-            f"{review.a_round(float(book.losses[i]), max(int(book.awake[i]), 1)):.6g}",
+            f"{losses[i]:.6g}",
             f"{int(book.awake[i]):,}",
             f"{weights[i]:.4g}",
             "–" if best is None else f"{best.w[i]:.4g}",
