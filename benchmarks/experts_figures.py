@@ -55,6 +55,9 @@ def mixture_judged(r: random.Random) -> tuple[Any, list[str]]:
 def _faults(case: Case, said: list[str], told: dict[str, Any], r: random.Random) -> Iterator[str]:
     """What a command told that is not so."""
     late = "layout" in told
+    if told["experts"]["names"] != case.experts:
+        yield f"experts {told['experts']['names']}, left out {told['left_out']}"
+        return
     given = list(_forecasts(case, bool(told.get("layout", {}).get("time"))))
     if len(given) != len(case.rows):
         yield f"{len(given)} lines for {len(case.rows)} rows"

@@ -40,14 +40,15 @@ def resumed(case: Case, told: dict[str, Any], r: random.Random) -> Iterator[str]
     if (sorted(found) if long else found) != (sorted(whole) if long else whole):
         yield f"resumed after {len(parts[0])} rows of {cut}, --predictions differ"
     yield from _same(told, strict(then.out), f"{len(parts[0])} rows, {cut}, then {len(parts[1])}")
-    if not long and set(case.options) <= {"--algorithm", "--eta"}:
+    if not long and "--experts" in case.words and set(case.options) <= {"--algorithm", "--eta"}:
         yield from _joined(case, cut, r)
 
 
 def _both(case: Case, parts: list[list[Row]]) -> tuple[Told, Told]:
     """Learn a table, and go on with another."""
     head, tail = (write(Path(f"rows{k}.{case.ending}"), part) for k, part in enumerate(parts))
-    begun = run(["experts", head, *case.words, "-o", "h.lr", "--quiet", "--predictions", "p1.txt"])
+    named = [] if "--experts" in case.words else ["--experts", ",".join(case.experts)]
+    begun = run(["experts", head, *case.words, *named, "-o", "h.lr", "--quiet", "--predictions", "p1.txt"])
     if begun.code != 0:
         return begun, begun
     said = ["experts", tail, "--target", "y", "--experts", ",".join(case.experts), "--resume", "h.lr"]

@@ -91,9 +91,19 @@ def _case(r: random.Random, rows: list[Row], experts: list[str], loss: str, opti
         weights = [r.choice((1.0, 2.0, 0.5)) for _ in experts]
         Path("prior.txt").write_text("".join(f"{name} {w}\n" for name, w in zip(experts, weights, strict=True)))
         options |= {"--prior": "prior.txt"}
-    words = ["--target", "y", "--loss", loss, "--experts", ",".join(experts)]
+    words = ["--target", "y", "--loss", loss]
+    if r.random() < 0.4 and all(any(row[name] is not None for row in rows) for name in experts):
+        rows = [row | others(row, t) for t, row in enumerate(rows)]
+    else:
+        words += ["--experts", ",".join(experts)]
     words += [word for name, value in options.items() for word in (name, value) if word]
     return Case(rows, experts, ending, words, loss, options)
+
+
+def others(row: Row, t: int) -> Row:
+    """What else stands in tables of forecasts: dates, names, ends of intervals, none of them an expert."""
+    found: Row = {"station": f"s{t % 3}", "m0-lo-80": -1.5, "m0-hi-80": 1e7, "note": None}
+    return found | ({} if "ds" in row else {"date": f"2024-{t // 28 % 12 + 1:02d}-{t % 28 + 1:02d}"})
 
 
 def _row(r: random.Random, experts: Sequence[str], chances: bool, level: float, size: float) -> Row:

@@ -6,8 +6,8 @@ Whatever is said, a command is done (exit code 0) or refuses in words (2), and r
 without NaN or infinities, whose figures are those of the summary; what is read stays as it was, what is written can be
 read, and no temporary file is left. The first falsehood ends it, with the seed and the words that lead to it again.
 Runs are interpreted, for compiling would take most of the time; but every 30th is plain use of a longer table, compiled
-(`plain_commands.py`), and of some the figures are computed anew: of four in 30 that train (`train_figures.py`), and five
-that mix forecasts (`experts_figures.py`, `experts_kinds.py`).
+(`plain_commands.py`), and of some the figures are computed anew: of four in 30 that train (`train_figures.py`), and of
+five that mix forecasts (`experts_figures.py`, `experts_kinds.py`).
 """
 
 from __future__ import annotations
