@@ -7,7 +7,7 @@ without NaN or infinities, whose figures are those of the summary; what is read 
 read, and no temporary file is left. The first falsehood ends it, with the seed and the words that lead to it again.
 Runs are interpreted, for compiling would take most of the time; but every 30th is plain use of a longer table, compiled
 (`plain_commands.py`), and of some the figures are computed anew: of four in 30 that train (`train_figures.py`), and of
-five that mix forecasts (`experts_figures.py`, `experts_kinds.py`).
+five that mix forecasts (`experts_figures.py`, `experts_kinds.py`, `experts_days.py`) or read logs (`bandit_figures`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from benchmarks.bandit_figures import bandit_judged
 from benchmarks.command_runs import Told, run, strict
+from benchmarks.experts_days import days_judged
 from benchmarks.experts_figures import mixture_judged
 from benchmarks.experts_kinds import classes_judged, portfolio_judged
 from benchmarks.plain_commands import plain
@@ -65,7 +67,7 @@ BANDIT: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 COMMANDS = {"train": TRAIN, "predict": PREDICT, "convert": CONVERT, "experts": EXPERTS, "bandit": BANDIT}
 PLAIN, JUDGED, MIXED = 30, 6, 2  # commands, of which the last is plain, or judged by its figures, or one in JUDGED
-MIXTURES = (mixture_judged, mixture_judged, classes_judged, portfolio_judged)
+MIXTURES = (*[mixture_judged] * 3, classes_judged, portfolio_judged, days_judged, bandit_judged)
 USUAL: dict[str, list[str]] = {"experts": ["--target", "y"], "bandit": ["--action", "c", "--reward", "b"]}
 
 
