@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.command_runs import run, strict
-from benchmarks.experts_tables import Row, write
+from benchmarks.experts_tables import Row, near, write
 
 SIZES = (1, 2, 3, 10, 60, 400)
-PLACES = 1e-8  # relative; sums of floats in another order
 ALGORITHMS = ("exp3", "exp3", "exp3-ix", "tsallis-inf", "ucb1", "thompson")
 
 
@@ -57,13 +56,6 @@ def bandit_judged(r: random.Random) -> tuple[Any, list[str]]:
         found = strict(told.out)
         wrong = [*_values(log, found, low), *_others(log, found, low, high), *_words(words, found)]
     return told.code, [f"{what}\nwords: {words}\nrows: {len(rows)}: {rows[:3]}" for what in wrong]
-
-
-def near(a: float | None, b: float | None, room: float = 0.0) -> bool:
-    """Whether two figures are one, up to the order of sums."""
-    if a is None or b is None:
-        return a is b
-    return abs(a - b) <= room + PLACES * max(abs(a), abs(b)) + 1e-12
 
 
 def judge(log: list[Choice], policy: dict[str, float], low: float) -> dict[str, float]:

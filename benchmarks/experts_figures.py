@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.command_runs import run, strict
 from benchmarks.experts_resumed import resumed
 from benchmarks.experts_tables import (
+    PLACES,
     Case,
     Forecast,
     Row,
@@ -28,11 +29,11 @@ from benchmarks.experts_tables import (
     loss_at,
     mean_of,
     naive_scales,
+    near,
     plain_case,
     write,
 )
 
-PLACES = 1e-8  # relative; sums of floats in another order
 SHOWN = 2e-5  # relative; of figures with six places
 Learnt = tuple[Forecast, float, float]  # forecasts, the mixed one and the outcome of a row
 
@@ -135,13 +136,6 @@ def _sums(case: Case, told: dict[str, Any], learnt: list[Learnt]) -> Iterator[st
     k = case.experts.index(told["best"]["name"])
     if behind[k] < max(behind) - room or not near(told["best"]["loss"], each[k], room):
         yield f"best {told['best']}, recomputed {behind} {each}"
-
-
-def near(a: float | None, b: float | None, room: float = 0.0) -> bool:
-    """Whether two figures are one, up to the order of sums."""
-    if a is None or b is None:
-        return a is b
-    return abs(a - b) <= room + PLACES * max(abs(a), abs(b)) + 1e-12
 
 
 def _shares(case: Case, told: dict[str, Any], p: list[float | None]) -> Iterator[str]:
@@ -366,6 +360,8 @@ def _words(case: Case, said: list[str], told: dict[str, Any]) -> Iterator[str]:
     if shown.code != 0 or not told["rounds"]:
         yield from [f"exit code {shown.code} with a summary: {shown.err}"] if shown.code else []
         return
+    if re.search(r"\b(nan|inf|None)\b", shown.out):
+        yield f"the summary tells what is no number: {shown.out}"
     for head, wanted in _lines(case, told):
         found = re.findall(rf"^{head}", shown.out, re.MULTILINE)
         if len(found) != 1 or abs(float(found[0]) - wanted) > SHOWN * abs(wanted) + 1e-12:

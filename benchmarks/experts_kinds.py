@@ -5,24 +5,17 @@ from __future__ import annotations
 import csv
 import math
 import random
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.command_runs import run, strict
-from benchmarks.experts_tables import ENDINGS, FREE, SIZES, Row, write
+from benchmarks.experts_tables import ENDINGS, FREE, PLACES, SIZES, Row, near, write
 
-PLACES = 1e-8  # relative; sums of floats in another order
 CLASSES = ("H", "D", "A")
 Said = list[list[float] | None]  # of each expert: a probability for each class
-
-
-def near(a: float | None, b: float | None, room: float = 0.0) -> bool:
-    """Whether two figures are one, up to the order of sums."""
-    if a is None or b is None:
-        return a is b
-    return abs(a - b) <= room + PLACES * max(abs(a), abs(b)) + 1e-12
 
 
 def told_of(words: list[str], r: random.Random) -> tuple[Any, dict[str, Any], list[str]]:
@@ -32,7 +25,8 @@ def told_of(words: list[str], r: random.Random) -> tuple[Any, dict[str, Any], li
         fine = told.code == 2 and told.err.startswith("lowregret")
         return told.code, {}, [] if fine else [f"exit code {told.code}: {told.err}"]
     shown = run([*words, "--report", "r.html"] if r.random() < 0.02 else words)
-    return 0, strict(told.out), [f"with a summary: {shown.code}: {shown.err}"] if shown.code else []
+    odd = shown.code or re.search(r"\b(nan|inf|None)\b", shown.out)
+    return 0, strict(told.out), [f"with a summary: {shown}"] if odd else []
 
 
 # ---- classes --------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ NUMBERS = (
 )  # fmt: skip
 CHANCES = ("log", "brier")
 FREE = ("adahedge", "ml-poly", "squint", "boa", "calibrated")
+PLACES = 1e-8  # relative; sums of floats in another order
 Row = dict[str, Any]
 Forecast = list[float | None]
 
@@ -177,6 +178,13 @@ def write(path: Path, rows: Sequence[Row]) -> str:
 
 
 # ---- definitions ----------------------------------------------------------------------------------------------------
+
+
+def near(a: float | None, b: float | None, room: float = 0.0) -> bool:
+    """Whether two figures are one, up to the order of sums."""
+    if a is None or b is None:
+        return a is b
+    return abs(a - b) <= room + PLACES * max(abs(a), abs(b)) + 1e-12
 
 
 def loss_at(words: str, p: float, y: float) -> tuple[float, float]:

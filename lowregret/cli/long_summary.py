@@ -145,7 +145,8 @@ class Telling:
         mixture = self.mixture
         if not mixture.rounds:
             return
-        yield f"regret           {mixture.regret:.6g} to the best expert for all, {mixture.best.name}"
+        squares = ", in squares" if self.review.root else ""
+        yield f"regret           {mixture.regret:.6g} to the best expert for all, {mixture.best.name}{squares}"
         for found in mixture.certificates:
             whom = f"fixed {found.comparator['of']}" if found.comparator["set"] == "simplex" else "expert"
             whom += found.awake

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lowregret.cli.arguments import THEORY
+from lowregret.cli.commands.experts import AGGREGATORS
 from lowregret.cli.forecasts import Forecasts
 from lowregret.errors import PartError
 from lowregret.experts import ExponentiatedGradient, MixedPortfolio, OnlineNewton, Review, Universal, rebalanced
@@ -65,19 +66,30 @@ def wealth_lines(args: Namespace, found: Forecasts, review: Review) -> list[str]
             f"not listed       {late} of {len(found.names)} assets in some rows: the others share their weight"
         )
     lines.append(f"drawdown         {percent(portfolio.drawdown)}, the largest fall from a highest wealth")
-    periods = args.periods or YEAR
-    lines.append(
-        f"sharpe           {portfolio.sharpe(periods):.4g} ({periods:g} periods a year; no riskless rate taken off)"
-    )
-    if isinstance(portfolio, MixedPortfolio) and portfolio.distance < NEAR and len(found.names) > 1:
-        eta = portfolio.aggregator.parameters.get("eta")
-        which = "" if eta is None else f" at η = {eta:g}"
-        lines.append(
-            f"nearly uniform   its weights{which} were never further than "
-            f"{percent_up(portfolio.distance)} from evenly spread"
-        )
-        lines.append("                 (½Σ|w − 1/N|): a larger --eta, or --algorithm newton or adahedge, moves further")
-    return lines
+    return [*lines, _sharpe_line(portfolio, args.periods or YEAR), *_nearly_uniform(args, portfolio)]
+
+
+def _sharpe_line(portfolio: Portfolio, periods: float) -> str:
+    sharpe = portfolio.sharpe(periods)
+    if math.isnan(sharpe):
+        return "sharpe           unknown: returns of one round, or that are all the same, have no deviation"
+    return f"sharpe           {sharpe:.4g} ({periods:g} periods a year; no riskless rate taken off)"
+
+
+def _nearly_uniform(args: Namespace, portfolio: Portfolio) -> list[str]:
+    """Lines on weights that were hardly moved, and what moves them further."""
+    few = portfolio.rounds < 2 or len(portfolio.names) < 2
+    if few or not isinstance(portfolio, MixedPortfolio) or portfolio.distance >= NEAR:
+        return []
+    eta = portfolio.aggregator.parameters.get("eta")
+    which = "" if eta is None else f" at η = {eta:g}"
+    far = percent_up(portfolio.distance)
+    others = [name for name in ("newton", "adahedge") if name != args.algorithm]
+    larger = "" if "eta" in AGGREGATORS[args.algorithm][0] else "--algorithm eg with "
+    return [
+        f"nearly uniform   its weights{which} were never further than {far} from evenly spread",
+        f"                 (½Σ|w − 1/N|): {larger}a larger --eta, or --algorithm {' or '.join(others)}, moves further",
+    ]
 
 
 def _others(found: Forecasts, review: Review) -> dict[str, WealthLedger]:

@@ -287,3 +287,14 @@ def test_losses_without_limit_are_not_for_calibrated(capsys: Capsys, tmp_path: P
     assert told.code == 2
     assert told.err.endswith(f"can be infinite with --loss {loss}: use auto, which needs no tuning either\n")
     assert run(capsys, "experts", file, *target, "--loss", loss).code == 0
+
+
+def test_regret_of_roots_is_said_to_be_in_squares(capsys: Capsys, tmp_path: Path) -> None:
+    x, y = numbers()
+    file, model = table(tmp_path, x, y), tmp_path / "m.lr"
+    words = ("experts", file, "--target", "y")
+    first, late = (run(capsys, *words, "--loss", "rmse", *more).out for more in (("-o", model), ("--delay", "2")))
+    told = [first, late, run(capsys, *words, "--resume", model).out]
+    for shown in told:
+        assert next(line for line in shown.splitlines() if "regret  " in line).endswith(", in squares")
+    assert ", in squares" not in run(capsys, *words, "--delay", "2").out

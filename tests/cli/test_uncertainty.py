@@ -216,3 +216,22 @@ def test_growth_is_drawn_at_the_dates_on_which_it_was_known(
     assert told.code == 0, told.err
     assert told.json["rounds"] == len(dates) - 4
     assert [str(day)[:10] for day in drawn[0]] == dates[4:]
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "eg", "squint", "adahedge", "ogd"])
+def test_what_is_said_to_move_a_portfolio_further_is_possible(capsys: Capsys, tmp_path: Path, algorithm: str) -> None:
+    eta = ["--eta", "0.001"] if algorithm in ("eg", "ogd") else []
+    words = ["experts", priced(tmp_path, walk()[:6, [0, 0]]), "--loss", "portfolio", "--prices"]
+    told = run(capsys, *words, "--algorithm", algorithm, *eta)
+    assert "nearly uniform" in told.out
+    remedy = told.out.partition("(½Σ|w − 1/N|): ")[2]
+    named = remedy.split("--algorithm ")[1].split()[0] if remedy.startswith("--algorithm") else algorithm
+    further = run(capsys, *words, "--algorithm", named, "--eta", "0.5")
+    assert further.code == 0, further.err
+    assert f"or {algorithm}" not in remedy
+
+
+def test_no_deviation_has_no_ratio(capsys: Capsys, tmp_path: Path) -> None:
+    told = run(capsys, "experts", priced(tmp_path, walk()[:2]), "--loss", "portfolio", "--prices")
+    assert "sharpe           unknown: returns of one round" in told.out
+    assert "nan" not in told.out

@@ -101,7 +101,8 @@ def _figures(args: Namespace, panel: ExpertMixture, x: Any, y: Any, p: Any) -> I
 def _proof(args: Namespace, panel: ExpertMixture) -> Iterator[str]:
     """The regret over all rounds, and the bound on it."""
     found = panel.certificate
-    yield f"regret           {panel.regret:.6g} to the best expert, {panel.best.name}, over all rounds"
+    squares = ", in squares" if forecast_loss(args.loss).root else ""
+    yield f"regret           {panel.regret:.6g} to the best expert, {panel.best.name}, over all rounds{squares}"
     if found.premises_hold and math.isfinite(found.promised):
         yield f"                 theory promised at most {rounded_up(found.promised)} ({found.id}: {found.statement})"
     yield from (f"                 nothing was promised because not: {p.name}" for p in found.premises if not p.holds)
