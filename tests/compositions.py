@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from lowregret import zoo
 from lowregret.domain import Box, L1Ball, L2Ball, Orthant, Reals, Simplex
@@ -30,7 +31,8 @@ Naive = Callable[[Matrix, Vector, Vector], LinearRun]
 class Composition:
     """A learner for rows of d features, and the naive run on (rows, labels, positive weights).
 
-    `task` says which rows and labels it takes (see `rows_for`); `norm` is the dual norm of its geometry.
+    `task` says which rows and labels it takes (see `rows_for`); `norm` is the dual norm of its geometry. Without
+    `compiled` it runs as plain Python, in tests that have the fixture `as_composed`.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Composition:
     naive: Naive
     task: str = "margin"
     norm: float = 2
+    compiled: bool = True
 
 
 # ---- rows, labels and weights ----------------------------------------------------------------------------------------
@@ -311,3 +314,39 @@ def with_bias(X: Matrix, value: float) -> Matrix:
 
 
 COMPOSITIONS = TEXTBOOK + OTHERS
+
+
+# ---- compiled or not -------------------------------------------------------------------------------------------------
+
+
+def _firsts() -> set[str]:
+    """The compositions that have a rule, a mirror map, a domain or an output that none before them has."""
+    seen: set[type] = set()
+    firsts = set()
+    for composition in COMPOSITIONS:
+        learner = composition.learner(5)
+        parts = learner.rule, learner.rule.domain, learner.output, getattr(learner.rule, "mirror", None)
+        if not seen.issuperset(kinds := set(map(type, parts))):
+            firsts.add(composition.name)
+        seen |= kinds
+    return firsts
+
+
+FIRSTS = _firsts()
+
+
+def every(compositions: list[Composition] = COMPOSITIONS) -> Any:
+    """Parametrize by each composition once, compiled if it is the first of its kind; in `make soak` the other way."""
+    cases = []
+    for composition in compositions:
+        first, plain = composition.name in FIRSTS, replace(composition, compiled=False)
+        for one, name in ((composition, composition.name), (plain, f"{composition.name}-interpreted")):
+            cases.append(pytest.param(one, id=name, marks=() if one.compiled == first else pytest.mark.thorough))
+    return pytest.mark.parametrize("composition", cases)
+
+
+def every_compiled(compositions: list[Composition] = COMPOSITIONS) -> Any:
+    """Parametrize by each composition, compiled: by the first of each kind, and in `make soak` by the others."""
+    thorough = pytest.mark.thorough
+    cases = [pytest.param(one, id=one.name, marks=() if one.name in FIRSTS else thorough) for one in compositions]
+    return pytest.mark.parametrize("composition", cases)

@@ -101,6 +101,14 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lowregret.compile.part.Part.compilable", False)
 
 
+@pytest.fixture
+def as_composed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts run as plain Python if the test is of a composition that does."""
+    params = getattr(request.node, "callspec", None) and request.node.callspec.params
+    if params and not getattr(params.get("composition"), "compiled", True):
+        monkeypatch.setattr("lowregret.compile.part.Part.compilable", False)
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Names of tests must not contain addresses, which differ between the processes that run them."""
     text = repr(val)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lowregret.compile.call import call
+from lowregret.compile.call import call, compilable
 from lowregret.features import Partitions
 from lowregret.learner.linear import Linear, learn_rows
 from lowregret.rows import as_rows
@@ -29,10 +29,11 @@ class Learnt(NamedTuple):
 def learn(
     learner: Linear, rows: Rows, *, x: Any = None, state: State | None = None, compiled: bool = True, until: int = ALL
 ) -> Learnt:
-    """Learn all rows, by default compiled and from compressed sparse rows."""
+    """Learn all rows, by default compiled, if the learner can be, and from compressed sparse rows."""
     features = as_rows(sp.csr_matrix(rows.X) if x is None else x)
     state = learner.start(rows.X.shape[1]) if state is None else state
     scores = np.full(len(rows.y), np.nan)
+    compiled = compiled and compilable(learner)
     stopped = call(learn_rows, compiled, learner, state, features, rows.y, rows.weights, scores, 0, until, math.inf)
     return Learnt(state, scores, stopped)
 

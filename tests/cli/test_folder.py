@@ -42,8 +42,6 @@ SETTINGS = [
     [
         "train rows.svm --loss logistic --algorithm ogd --plot a.png --report a.html",
         "experts table.csv --target y --plot a.png",
-        "dimension cube:2 --plot a.png",
-        "convert rows.svm -o rows.lrc",
     ],
 )
 def test_commands_open_only_what_they_are_told_to(tmp_path: Path, words: str) -> None:

@@ -69,79 +69,65 @@ def _rows(file: Path, session: Session) -> tuple[Any, Any, Any]:
     return session.run.located(batch.rows), batch.labels, batch.weights
 
 
-TABLE = ["y,a,{name}", *["1,1,0", "0,0,1", "1,1,1"] * 10]
 PNG = b"\x89PNG"
 
 
-def _table(folder: Path, name: str = "b") -> Path:
-    return written(folder / "table.csv", [TABLE[0].format(name=name), *TABLE[1:]])
-
-
-def test_pictures_go_to_standard_output_and_devices_as_they_are_called(tmp_path: Path) -> None:
+def test_pictures_go_to_standard_output_and_devices_as_they_are_called(capsys: Capsys, tmp_path: Path) -> None:
     """`--plot /dev/stdout` wrote /dev/stdout.png."""
-    assert process("dimension", "cube:2", "--quiet").code == 0  # what is compiled is told once
-    command = [sys.executable, "-m", "lowregret", "dimension", "cube:2", "--plot"]
-    for quiet in ("/dev/stdout", "/proc/self/fd/1"):
-        told = subprocess.run([*command, quiet], capture_output=True, check=False)
-        assert (told.returncode, told.stderr) == (0, b"")
-        assert told.stdout.startswith(PNG)
+    plot = "dimension", "cube:2", "--quiet", "--plot"
+    command = [sys.executable, "-m", "lowregret", *plot, "/dev/stdout"]
+    assert subprocess.run(command, capture_output=True, check=False).stdout.startswith(PNG)
     with (tmp_path / "both").open("wb") as both:
-        same = process("dimension", "cube:2", "--plot", "/dev/stdout", stdout=both)
-        assert same.code == 2
-        assert same.err.endswith("give each a file of its own\n")
-    assert run_quietly("dimension", "cube:2", "--plot", os.devnull)
+        same = process(*plot, "/dev/stdout", stdout=both)
+    assert same.code == 2
+    assert same.err.endswith("give each a file of its own\n")
+    assert run(capsys, *plot, os.devnull).code == 0
     assert not Path(f"{os.devnull}.png").exists()
     (tmp_path / "old").write_text("kept")
-    assert run_quietly("dimension", "cube:2", "--plot", tmp_path / "old")
+    assert run(capsys, *plot, tmp_path / "old").code == 0
     assert (tmp_path / "old").read_text() == "kept"
     assert (tmp_path / "old.png").read_bytes().startswith(PNG)
 
 
-def run_quietly(*words: object) -> bool:
-    """Whether a command ends well and has nothing to complain about."""
-    told = process(*words, "--quiet")
-    return (told.code, told.err) == (0, "")
-
-
 @pytest.mark.parametrize("ending", ["png", "eps"])
-def test_letters_that_fonts_lack_are_no_warning(tmp_path: Path, ending: str) -> None:
-    table, report = _table(tmp_path, "\U0001f600"), tmp_path / "a.html"
-    process("experts", table, "--target", "y")  # compiles
-    assert run_quietly("experts", table, "--target", "y", "--plot", tmp_path / f"a.{ending}", "--report", report)
-
-
-HERE = "text.usetex: True\nfigure.figsize: 1, 1\nno colon\n"
+@pytest.mark.filterwarnings("error::UserWarning")
+@pytest.mark.usefixtures("interpreted")
+def test_letters_that_fonts_lack_are_no_warning(
+    capsys: Capsys, caplog: pytest.LogCaptureFixture, tmp_path: Path, ending: str
+) -> None:
+    table = written(tmp_path / "table.csv", ["y,a,\U0001f600", *["1,1,0", "0,0,1", "1,1,1"] * 10])
+    told = run(capsys, "experts", table, "--target", "y", "--quiet", "--plot", tmp_path / f"a.{ending}")
+    assert (told.code, told.err, caplog.text) == (0, "", "")
 
 
 def test_settings_in_the_folder_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever made it, such as the author of a data set, would have LaTeX run; the user's own settings are read."""
-    table, theirs = _table(tmp_path), tmp_path / "own"
-    (tmp_path / "matplotlibrc").write_text(HERE)
+    own = tmp_path / "own"
+    (tmp_path / "matplotlibrc").write_text("figure.figsize: 1, 1\nno colon\n")
+    own.mkdir()
+    (own / "matplotlibrc").write_text("text.usetex: True\nfigure.facecolor: 123456\n")
     monkeypatch.chdir(tmp_path)
-    said = "experts", table, "--target", "y", "--report", "a.html", "--plot"
-    process(*said[:4])  # compiles
-    assert run_quietly(*said, "a.png")
-    theirs.mkdir()
-    (theirs / "matplotlibrc").write_text("text.usetex: True\nfigure.facecolor: 123456\n")
     for variable in ("MATPLOTLIBRC", "MPLCONFIGDIR"):
         with monkeypatch.context() as patch:
-            patch.setenv(variable, str(theirs))
-            assert run_quietly(*said, "a.svg")
+            patch.setenv(variable, str(own))
+            told = process("dimension", "cube:2", "--plot", "a.svg")
+            assert (told.code, "colon" in told.err) == (0, False)
             assert "#123456" in Path("a.svg").read_text()
 
 
-def test_settings_that_no_picture_can_be_drawn_by_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = tmp_path / "settings"
-    monkeypatch.setenv("MATPLOTLIBRC", str(settings))
-    for text, told in (
-        (b"savefig.bbox: tight\nsavefig.pad_inches: 1e6\n", "cannot draw: Image size of "),
-        (b"\xff: 1\n", "lowregret: Matplotlib cannot begin: "),
-    ):
-        settings.write_bytes(text)
-        found = process("dimension", "cube:2", "--plot", tmp_path / "a.png")
-        assert found.code == 2
-        assert told in found.err
-        assert "Traceback" not in found.err
+def test_settings_that_no_picture_can_be_drawn_by_are_told(
+    capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "dimension", "cube:2", "--quiet", "--plot", tmp_path / "a.png"
+    with matplotlib.rc_context({"savefig.bbox": "tight", "savefig.pad_inches": 1e6}):
+        told = run(capsys, *words)
+    assert told.code == 2
+    assert told.err.startswith("lowregret: cannot draw: Image size of ")
+    (tmp_path / "settings").write_bytes(b"\xff: 1\n")
+    monkeypatch.setenv("MATPLOTLIBRC", str(tmp_path / "settings"))
+    told = process(*words)
+    assert told.code == 2
+    assert "lowregret: Matplotlib cannot begin: " in told.err
 
 
 def test_names_are_never_latex(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowregret import zoo
+from lowregret.compile.call import call, compilable
 from lowregret.domain import Box, Simplex
 from lowregret.errors import PartError
 from lowregret.learner.linear import Linear, learn_rows, loss_of, score_rows, write_model, write_point
@@ -41,10 +42,12 @@ from lowregret.state import (
 )
 from lowregret.step import Constant, WeightedInverseTime
 from tests import naive
-from tests.compositions import COMPOSITIONS, Composition, Rows, rows_for, with_bias
+from tests.compositions import COMPOSITIONS, Composition, Rows, every, every_compiled, rows_for, with_bias
 from tests.running import ALL, Learnt, bits, learn, model, point
 
-EVERY = pytest.mark.parametrize("composition", COMPOSITIONS, ids=lambda c: c.name)
+pytestmark = pytest.mark.usefixtures("as_composed")
+
+EVERY, EVERY_COMPILED = every(), every_compiled()
 SEVERAL = pytest.mark.parametrize(
     "composition",
     [c for c in COMPOSITIONS if c.name in ("svm-online", "eg")],
@@ -92,7 +95,7 @@ def test_agrees_with_the_textbook(composition: Composition, n: int, d: int, seed
     np.testing.assert_allclose(model(learner, learnt.state), outputs[type(learner.output)], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("composition", [c for c in COMPOSITIONS if c.task == "margin"], ids=lambda c: c.name)
+@every([c for c in COMPOSITIONS if c.task == "margin"])
 def test_agrees_with_the_textbook_on_real_rows(composition: Composition, census: Rows) -> None:
     learner = composition.learner(census.X.shape[1])
     run = composition.naive(census.X, census.y, np.ones(len(census.y)))
@@ -178,14 +181,14 @@ def test_counts_rounds_and_mistakes(composition: Composition) -> None:
 # ---- one result, however it is computed ------------------------------------------------------------------------------
 
 
-@EVERY
+@EVERY_COMPILED
 @pytest.mark.parametrize(("n", "d", "seed"), [(60, 7, 11), (30, 1, 12), (25, 20, 13)])
 def test_compiled_is_interpreted(composition: Composition, n: int, d: int, seed: int) -> None:
     rows, learner = rows_for(composition.task, n, d, seed), composition.learner(d)
     same(learn(learner, rows), learn(learner, rows, compiled=False))
 
 
-@EVERY
+@EVERY_COMPILED
 def test_dense_is_sparse_with_stored_zeros(composition: Composition) -> None:
     rows, learner = rows_for(composition.task, 60, 7, 21), composition.learner(7)
     same(learn(learner, rows, x=rows.X, compiled=False), learn(learner, rows, x=explicit(rows.X)))
@@ -210,7 +213,7 @@ def test_compiled_dense_rows_are_compiled_sparse_rows(composition: Composition) 
     same(learn(learner, rows, x=np.asfortranarray(rows.X)), sparse)
 
 
-@EVERY
+@EVERY_COMPILED
 def test_single_precision_rows_with_the_same_values(composition: Composition) -> None:
     rows, learner = rows_for(composition.task, 40, 7, 24), composition.learner(7)
     narrow = learn(learner, rows, x=sp.csr_matrix(rows.X, dtype=np.float32), compiled=False)
@@ -278,7 +281,7 @@ def test_stopping_after_given_rounds_changes_nothing(composition: Composition, s
     rows, learner = rows_for(composition.task, 40, 6, 33), composition.learner(6)
     x, state, scores, i = as_rows(sp.csr_matrix(rows.X)), learner.start(6), np.full(40, np.nan), 0
     for until in [*sorted(stops), ALL]:
-        i = learn_rows(learner, state, x, rows.y, rows.weights, scores, i, until, math.inf)
+        i = call(learn_rows, compilable(learner), learner, state, x, rows.y, rows.weights, scores, i, until, math.inf)
         assert state.rounds == min(until, np.count_nonzero(rows.weights))
     same(Learnt(state, scores, i), learn(learner, rows))
 
@@ -326,9 +329,7 @@ def test_a_bad_row_stops_the_run_before_it(composition: Composition, bad: str, i
     assert np.isfinite(stopped.scores[:i]).all()
 
 
-@pytest.mark.parametrize(
-    "composition", [c for c in COMPOSITIONS if c.task in ("margin", "binary")], ids=lambda c: c.name
-)
+@every([c for c in COMPOSITIONS if c.task in ("margin", "binary")])
 def test_a_label_of_the_wrong_kind_stops_the_run(composition: Composition) -> None:
     rows, learner = rows_for(composition.task, 30, 5, 43), composition.learner(5)
     rows.y[12], rows.weights[12] = 0.0, 1.0

@@ -24,13 +24,14 @@ from lowregret.run.linear import LinearRun
 from lowregret.step import Constant, InverseSqrt
 from lowregret.train import train
 from lowregret.words import rounded_up
-from tests.compositions import COMPOSITIONS, TEXTBOOK, Composition, Rows, rows_for
+from tests.compositions import COMPOSITIONS, TEXTBOOK, Composition, Rows, every, every_compiled, rows_for
 from tests.naive import Matrix, Vector
 
 N, D = 40, 4
 OTHERS = ("ogd-adaptive", "ridge-adaptive", "lazy-simplex", "eager-forgotten")
 CASES = TEXTBOOK + [c for c in COMPOSITIONS if c.name in OTHERS]
-every_composition = pytest.mark.parametrize("composition", CASES, ids=lambda c: c.name)
+pytestmark = pytest.mark.usefixtures("as_composed")
+every_composition = every(CASES)
 
 
 def sample(composition: Composition, seed: int, n: int = N) -> Rows:
@@ -92,7 +93,7 @@ def test_saving_is_pure(composition: Composition, tmp_path: Path) -> None:
     assert bits(run) == bits(begin(composition).learn(*rows))
 
 
-@every_composition
+@every_compiled(CASES)
 def test_compiled_is_interpreted(composition: Composition) -> None:
     rows = sample(composition, 3)
     fast, slow = begin(composition).learn(*rows), begin(composition, compiled=False).learn(*rows)
@@ -222,7 +223,7 @@ def test_rows_that_do_not_count_change_nothing() -> None:
     assert np.isfinite(all_rows.scores).all()
 
 
-@pytest.mark.parametrize("composition", TEXTBOOK, ids=lambda c: c.name)
+@every(TEXTBOOK)
 def test_one_row_one_feature_one_class(composition: Composition) -> None:
     learner = composition.learner(1)
     run = train(learner, sp.csr_array([[1.0]]), [1.0])
@@ -393,7 +394,7 @@ def test_trace_against_other_comparators(comparator: Any) -> None:
     assert np.isnan(last) if comparator == Box(-0.5, 0.25) else last == pytest.approx(run.linear_regret())
 
 
-@pytest.mark.parametrize("composition", [CASES[k] for k in (1, 5, 7, 12, -1)], ids=lambda c: c.name)
+@every([CASES[k] for k in (1, 5, 7, 12, -1)])
 def test_plots_are_pictures(composition: Composition, tmp_path: Path) -> None:
     run = begin(composition).learn(*sample(composition, 6))
     figure = run.plot(tmp_path / "run.png")
