@@ -57,7 +57,8 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
         name, linearised = "bayes", False
     substitution = Mean() if linearised else named.substitution(found.parts)
     if args.eta == THEORY:
-        aggregator, args.promise = tuned_aggregator(name, args.share, found, loss, linearised)
+        _refuse_costs(args)
+        aggregator, args.promise = tuned_aggregator(name, args.share, found, loss, linearised, prior)
     else:
         aggregator = _aggregator(name, args, mixable_rate(loss, substitution))
     if isinstance(aggregator, Hedge | FixedShare) and aggregator.eta > mixable_rate(loss, substitution):
@@ -73,6 +74,15 @@ def make_panel(args: Namespace, found: Forecasts) -> ExpertMixture:
         substitution=substitution,
         prior=prior,
     )
+
+
+def _refuse_costs(args: Namespace) -> None:
+    """Refuse to promise beforehand what costs are part of."""
+    if args.cost:
+        raise PartError(
+            "--eta theory promises a regret before costs, and nobody knows beforehand what these take: with --cost, "
+            "give --eta a number, such as the one that --eta theory tells without --cost"
+        )
 
 
 def _layers(args: Namespace, found: Forecasts, loss: Loss, prior: Any) -> Layered:

@@ -14,33 +14,36 @@ from lowregret.errors import PartError
 from lowregret.experts import AdaHedge, Aggregator, Descent, ExpertMixture, FixedShare, Hedge
 from lowregret.experts.advice import loss_rows
 from lowregret.experts.aggregator import path_price
-from lowregret.experts.promise import promised
+from lowregret.experts.promise import Surprise, promised
 from lowregret.loss import Loss
 
 
 def tuned_aggregator(
-    name: str, share: float | None, found: Forecasts, loss: Loss, linearised: bool
+    name: str, share: float | None, found: Forecasts, loss: Loss, linearised: bool, prior: Any = None
 ) -> tuple[Aggregator, Promise]:
     """The aggregator at its theorem's rate; the table tells the rounds, and by how much losses of a round differ."""
     rounds, spread = table_spread(found, loss, linearised)
     if not (rounds and 0 < spread < math.inf):
         raise PartError(f"--eta theory needs losses that differ, and by a finite number: here {spread}; say a number")
     n, switches = len(found.names), 0
+    surprise, far = Surprise.of(max(n, 2), None if n < 2 else prior)
+    if surprise == math.inf:
+        raise PartError("--eta theory promises nothing against an expert that --prior gives no weight: say a number")
     made: Aggregator
     match name:
         case "ogd":
-            made = Descent.tuned(n, rounds, spread)
+            made = Descent(2 * math.sqrt(far / (n * rounds)) / spread)
         case "fixed-share":
             if share is None:
                 raise PartError("--algorithm fixed-share needs --share: about switches / rounds, such as 0.01")
             switches = round(share * (rounds - 1))
-            price = path_price(math.log(max(n, 2)), share, switches, rounds)
+            price = path_price(surprise, share, switches, rounds)
             made = FixedShare(math.sqrt(8 * price / rounds) / spread, share)
         case "wm":
-            made = Hedge(math.sqrt(math.log(max(n, 2)) / rounds) / spread)  # as THM-3.1 is tuned
+            made = Hedge(math.sqrt(surprise / rounds) / spread)  # as THM-3.1 is tuned
         case _:
-            made = Hedge.tuned(n, rounds, spread)
-    return made, promised(made, n, rounds, spread, switches)
+            made = Hedge(math.sqrt(8 * surprise / rounds) / spread)
+    return made, promised(made, n, rounds, spread, switches, prior)
 
 
 def table_spread(found: Forecasts, loss: Loss, linearised: bool) -> tuple[int, float]:

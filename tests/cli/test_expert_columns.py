@@ -298,3 +298,23 @@ def test_regret_of_roots_is_said_to_be_in_squares(capsys: Capsys, tmp_path: Path
     for shown in told:
         assert next(line for line in shown.splitlines() if "regret  " in line).endswith(", in squares")
     assert ", in squares" not in run(capsys, *words, "--delay", "2").out
+
+
+@pytest.mark.parametrize("name", ["hedge", "wm", "eg", "ogd", "fixed-share"])
+def test_what_theory_promises_counts_the_prior(capsys: Capsys, tmp_path: Path, name: str) -> None:
+    file = written(tmp_path / "t.csv", ["y,a,b", *["1,1,0"] * 50])
+    share = ["--share", "0.02"] if name == "fixed-share" else []
+    words = ["experts", file, "--target", "y", "--loss", "mae", "--algorithm", name, "--eta", "theory", *share]
+    promises = []
+    for prior in ("a 1e-9\nb 1\n", "a 1\nb 1\n"):
+        Path(tmp_path / "prior.txt").write_text(prior)
+        told = run(capsys, *words, "--prior", tmp_path / "prior.txt", "--json").json
+        assert told["best"]["regret"] <= told["promise"]["bound"]
+        promises.append(told["promise"])
+    plain = run(capsys, *words, "--json").json["promise"]
+    assert [promises[1][key] for key in ("bound", "eta")] == pytest.approx([plain[key] for key in ("bound", "eta")])
+    assert promises[0]["bound"] > plain["bound"]
+    Path(tmp_path / "prior.txt").write_text("a 0\nb 1\n")
+    refused = run(capsys, *words, "--prior", tmp_path / "prior.txt")
+    assert refused.code == 2
+    assert "promises nothing against an expert that --prior gives no weight: say a number" in refused.err

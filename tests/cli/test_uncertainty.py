@@ -235,3 +235,16 @@ def test_no_deviation_has_no_ratio(capsys: Capsys, tmp_path: Path) -> None:
     told = run(capsys, "experts", priced(tmp_path, walk()[:2]), "--loss", "portfolio", "--prices")
     assert "sharpe           unknown: returns of one round" in told.out
     assert "nan" not in told.out
+
+
+@pytest.mark.parametrize("algorithm", ["eg", "hedge", "ogd"])
+def test_theory_promises_nothing_after_costs(capsys: Capsys, tmp_path: Path, algorithm: str) -> None:
+    file = written(tmp_path / "x.csv", ["a,b", *["0.97,1.05", "1.05,0.97"] * 30])
+    words = ["experts", file, "--loss", "portfolio", "--algorithm", algorithm, "--eta", "theory"]
+    found = run(capsys, *words, "--json").json
+    assert found["best"]["regret"] <= found["promise"]["bound"]
+    told = run(capsys, *words, "--cost", "0.3")
+    assert told.code == 2
+    assert "--eta theory promises a regret before costs" in told.err
+    words[-1] = repr(found["promise"]["eta"])
+    assert run(capsys, *words, "--cost", "0.3").code == 0
