@@ -62,6 +62,7 @@ def test_sparse_is_dense_and_unknown_features_have_places(loss: Any) -> None:
     assert max(grown.loss, whole.loss) < train(zoo.auto(loss, "raw"), X, y).loss
 
 
+@pytest.mark.sampled(2)
 @every_loss
 @pytest.mark.parametrize("cuts", [[100], [255, 256, 257], [300, 1000], [1023, 1024]], ids=str)
 def test_batches_and_resuming_change_no_bit(loss: Any, cuts: list[int], tmp_path: Path) -> None:

@@ -100,6 +100,7 @@ def on_costs(case: Case) -> Counter[tuple[str, bool]]:
     return count
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_nested_at_every_prefix_on_costs(case: Case) -> None:
     assert on_costs(case).total() > 0

@@ -136,6 +136,7 @@ def test_the_summary_is_for_people(capsys: Capsys, file: Path) -> None:
         assert words in told.out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "loss",
     [
@@ -153,6 +154,7 @@ def test_every_loss(capsys: Capsys, file: Path, loss: str) -> None:
     assert told.json["certificate"]["holds"] is True
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm(capsys: Capsys, file: Path, algorithm: str) -> None:
     said = {"eta": 0.01, "lam": 0.1, "p": 3, "dimension": 30}

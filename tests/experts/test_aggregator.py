@@ -24,6 +24,7 @@ from tests.experts.cases import AGGREGATORS, PROVED, SEQUENCES, random_rounds
 NAMES = [repr(aggregator) for aggregator, _ in AGGREGATORS]
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("linearised", [True, False])
 @pytest.mark.parametrize("asleep", [0.0, 0.4])
 @pytest.mark.parametrize(("aggregator", "weigh"), AGGREGATORS, ids=NAMES)
@@ -177,6 +178,7 @@ def test_one_expert_is_followed() -> None:
         assert panel.weights.tolist() == [1.0]
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_all_asleep_is_no_forecast_and_nothing_learnt() -> None:
     for panel in (ExpertMixture(2, Hedge(0.5)), Layered(2)):
         p = panel.learn([[1.0, 2.0], [math.nan, math.nan], [1.0, 2.0]], [1.0, 1.0, math.nan]).forecasts

@@ -222,6 +222,7 @@ def test_ten_million_rounds_with_large_costs() -> None:
     assert panel.certificate.bound < 1e6 * math.sqrt(2 * 10**7 * math.log(2)) * 1.5
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_nothing_is_promised_to_an_expert_of_no_prior() -> None:
     """It is not trusted whatever it says, so it may be better by any amount."""
     x, y = np.tile([1.0, 0.0], (20, 1)), np.zeros(20)

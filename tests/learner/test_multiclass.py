@@ -91,6 +91,7 @@ def same(a: MulticlassRun, b: MulticlassRun) -> None:
 # ---- the textbook ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("loss", LOSSES)
@@ -171,6 +172,7 @@ COMPILED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("learner", COMPILED, ids=range(len(COMPILED)))
 def test_however_rows_come_the_run_is_the_same_to_the_last_bit(learner: Multiclass, tmp_path: Path) -> None:
     X, y, weights = sample(5)

@@ -333,6 +333,7 @@ def test_a_small_ball_and_a_small_radius_lower_the_ceiling() -> None:
     assert known.details["iterate"] == pytest.approx(0.5, rel=1e-4)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_bound_that_says_nothing_names_the_reason() -> None:
     X, y = source(np.random.default_rng(5), 2_000, 0.05)
     free = train(zoo.ogd_scw(Hinge(), 1e-4), X, y)

@@ -63,6 +63,7 @@ def test_rows_learnt_alone_are_learnt_as_all_others(composition: Composition, mo
     assert bits(train(learner, rows.X, rows.y, rows.weights, compiled=False)) == bits(plain)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("learner", "classes"),
     [

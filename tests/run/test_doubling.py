@@ -124,6 +124,7 @@ def test_it_is_certified(learner: Linear) -> None:
     assert "at most" in str(run)
 
 
+@pytest.mark.sampled(2)
 @every_learner
 @pytest.mark.parametrize("split", [0, 1, 2, 3, 6, 7, 8, 63, 64])
 def test_resumed_is_unbroken(learner: Linear, split: int, tmp_path: Path) -> None:

@@ -370,6 +370,7 @@ def test_an_answer_that_cannot_be_learnt_is_refused_once(tmp_path: Path) -> None
     assert np.isfinite(run.weights).all()
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("output", [Average(), Random(0)], ids=repr)
 def test_outputs_of_other_iterates_than_those_that_scored_have_no_bound(output: Output) -> None:
     """All rows were scored by 0, and cost 1 each; answers then find iterates that are far out, as their average is."""

@@ -66,6 +66,7 @@ def test_it_is_a_run(kind: Kind, tmp_path: Path) -> None:
         assert path is None or path.stat().st_size > 1000
 
 
+@pytest.mark.sampled(2)
 @every
 def test_the_trace_ends_at_the_end_and_shows_what_was(kind: Kind) -> None:
     run = fed(kind)
@@ -86,6 +87,7 @@ def test_the_trace_ends_at_the_end_and_shows_what_was(kind: Kind) -> None:
     assert t.linear_regret[-1] == pytest.approx(np.nan if known is None else known, nan_ok=True, abs=1e-6)
 
 
+@pytest.mark.sampled(2)
 @every
 def test_splitting_changes_nothing(kind: Kind) -> None:
     whole = fed(kind)
@@ -95,6 +97,7 @@ def test_splitting_changes_nothing(kind: Kind) -> None:
         assert curves(split) == curves(whole)
 
 
+@pytest.mark.sampled(2)
 @every
 def test_saving_changes_nothing(kind: Kind, tmp_path: Path) -> None:
     """Also in the middle of a round that was begun."""

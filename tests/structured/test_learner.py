@@ -76,6 +76,7 @@ def test_the_perceptron_learns_from_mistakes_only_and_its_step_changes_no_predic
     assert 0 < runs[0].mistakes < 40
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_classes_are_the_multiclass_perceptron_to_the_last_bit() -> None:
     data = sequence_problem(Classes(4), 200)
     w, mistakes = np.zeros((4, data.features.shape[1])), 0
@@ -220,6 +221,7 @@ def test_compositions_that_make_no_sense_are_refused() -> None:
         train(structured_perceptron(Classes(2)), [[1.0]], [0], [1.0])  # type: ignore[call-overload]
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_groups_that_were_changed_are_looked_at_again() -> None:
     data = sequences(np.ones((8, 2)), np.zeros(8, int), lengths=[4, 4])
     run = train(structured_perceptron(Chain(2)), data)
@@ -257,6 +259,7 @@ def test_a_batch_that_is_refused_names_no_label() -> None:
     assert run.learn(sequences(np.ones((2, 3)), ["c", "c"], lengths=[2])).names == ["a", "b", "c"]
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("space", [Chain(3, ends=False), Classes(3), LabelTree([-1, -1, -1])])
 def test_a_margin_is_not_lost_beside_large_scores(space: Any) -> None:
     """Two labels score 2e16 both, beside which a margin of 1 is nothing; the round costs it all the same."""
