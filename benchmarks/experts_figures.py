@@ -81,7 +81,8 @@ def _faults(case: Case, said: list[str], told: dict[str, Any], r: random.Random)
     yield from _followed(case, p, late)
     yield from _around(case, told, given, came)
     yield from _words(case, said, told)
-    if not case.loss.startswith("mase") and not {"--coverage", "--levels"} & case.options.keys():
+    whole = {"--coverage", "--levels"} & case.options.keys() or case.options.get("--eta") == "theory"
+    if not case.loss.startswith("mase") and not whole:
         yield from resumed(case, told, r)
 
 
@@ -183,6 +184,8 @@ def _proofs(told: dict[str, Any], late: bool) -> Iterator[str]:
             yield f"{proof['id']} holds: linearised {linear}, bound {bound}"
         if proof["holds"] and bound is not None and regret is not None and regret > bound + room:
             yield f"{proof['id']} holds: regret {regret}, bound {bound}"
+        if "promise" in told and told["best"]["regret"] > told["promise"]["bound"] * (1 + PLACES):
+            yield f"regret {told['best']}, promised {told['promise']}"
         best = proof["hindsight"]
         if not late and best and not near(told["loss"]["total"] - best["loss"], regret, room):
             yield f"{proof['id']}: regret {regret} to {best}, of {told['loss']}"
@@ -247,6 +250,8 @@ def _sequence(case: Case, learnt: list[Learnt], switches: int) -> float:
 def _rate(case: Case) -> tuple[float, bool] | None:
     """The rate of exponential weights and whether losses are linearised; None for other algorithms."""
     name = case.options.get("--algorithm", "auto")
+    if case.options.get("--eta") == "theory":
+        return None
     if name in ("auto", "bayes"):
         return (1.0, False) if case.loss == "log" and "--delay" not in case.options else None
     plain = name in ("hedge", "wm") and case.loss != "brier"

@@ -59,6 +59,8 @@ def plain_case(r: random.Random) -> Case:
     rows = [_row(r, experts, loss in CHANCES, level, size) for _ in range(r.choice(SIZES))]
     _thin(r, rows, experts, asleep, unknown)
     options = mixing(r, loss) | more(r, loss)
+    if "--eta" in options and "--delay" not in options and r.random() < 0.3:
+        options["--eta"] = "theory"
     return _case(r, rows, experts, loss, options)
 
 
@@ -89,7 +91,7 @@ def long_case(r: random.Random) -> Case:
 def _case(r: random.Random, rows: list[Row], experts: list[str], loss: str, options: dict[str, str]) -> Case:
     ending = r.choice(ENDINGS)
     if r.random() < 0.3:
-        weights = [r.choice((1.0, 2.0, 0.5)) for _ in experts]
+        weights = [r.choice((1.0, 2.0, 0.5, 1e-6)) for _ in experts]
         Path("prior.txt").write_text("".join(f"{name} {w}\n" for name, w in zip(experts, weights, strict=True)))
         options |= {"--prior": "prior.txt"}
     words = ["--target", "y", "--loss", loss]
