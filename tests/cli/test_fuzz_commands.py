@@ -13,8 +13,9 @@ from tests.cli.running import run, svm_lines, written
 Capsys = pytest.CaptureFixture[str]
 
 
-def test_random_commands() -> None:
-    codes, wrong = fuzzed(30, seed=1)
+@pytest.mark.parametrize("count", [15, pytest.param(30, marks=pytest.mark.thorough)])
+def test_random_commands(count: int) -> None:
+    codes, wrong = fuzzed(count, seed=1)
     assert not wrong, wrong
     assert set(codes) == {0, 2}
 

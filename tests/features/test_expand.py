@@ -82,6 +82,7 @@ def expect_same(a: Any, b: Any) -> None:
     assert np.array_equal(a.decision_function(X), b.decision_function(X))
 
 
+@pytest.mark.sampled(2)
 @kinds
 def test_split_is_whole(kind: Kind) -> None:
     whole = kind.begin().learn(X, kind.labels, W)

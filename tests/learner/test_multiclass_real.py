@@ -62,6 +62,7 @@ def hindsight_regret(loss: MultiLoss, x: Sparse, y: Any, run: MulticlassRun) -> 
     return max(run.regret(scale * w, x, y) for scale in (1.0, 0.3, 0.1, 0.03, 0.01, 0.0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "loss", "rows"),
     [

@@ -133,6 +133,7 @@ def test_rows_that_are_alike_are_learnt_one_by_one() -> None:
     assert "one by one" in notes.cores(2, 1, None, alike=True)[0]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["a9a.svm.gz", "enron_spam.svm.gz"])
 def test_real_rows_lose_less_than_a_hundredth(name: str, data_file: Callable[[str], Path]) -> None:
     x, y = matrix(data_file(name))

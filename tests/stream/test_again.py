@@ -33,6 +33,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lowregret.stream.text.BLOCK", 400)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "lines", "how"), CASES)
 def test_every_pass_is_the_first(name: str, lines: list[str], how: dict[str, Any], tmp_path: Path) -> None:
     path = made(tmp_path, name, lines)

@@ -123,6 +123,7 @@ def test_compiled_is_interpreted_and_split_is_unbroken(name: str, tmp_path: Path
     assert_same(run, run_of(learner, data[0:60]))
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_sequence_by_sequence_is_a_batch_and_sparse_is_dense() -> None:
     learner = COMPILED["perceptron chain"]
     data = sequence_problem(Chain(3), 30)
