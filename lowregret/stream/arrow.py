@@ -8,6 +8,8 @@ from typing import Any
 
 from lowregret.errors import DataError, LowRegretError
 
+OLDEST = 25  # version that tells which file is open, and takes texts of views
+
 
 def pyarrow() -> Any:
     """The module, imported when it is asked for."""
@@ -17,6 +19,10 @@ def pyarrow() -> Any:
         raise DataError(
             "tables, caches, Parquet and Arrow files need pyarrow: pip install 'lowregret[arrow]'"
         ) from None
+    if int(pyarrow.__version__.partition(".")[0]) < OLDEST:
+        raise DataError(
+            f"pyarrow {pyarrow.__version__} cannot read all that tables may hold: pip install -U 'pyarrow>={OLDEST}'"
+        )
     return pyarrow
 
 

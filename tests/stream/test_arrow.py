@@ -364,3 +364,10 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DataError, match=r"need pyarrow: pip install 'lowregret\[arrow\]'"):
         read_table(table)
+
+
+def test_an_arrow_too_old_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 24 ended with an AttributeError, and views of texts were refused as unknown."""
+    monkeypatch.setattr(pa, "__version__", "24.0.0")
+    with pytest.raises(DataError, match=r"pyarrow 24\.0\.0 cannot read .* pip install -U 'pyarrow>=25'"):
+        entries(pa.table({"i": [1]}))
