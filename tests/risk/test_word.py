@@ -176,7 +176,6 @@ def test_promises_of_descent_and_of_a_ridge() -> None:
         train(zoo.perceptron(), X, y, weights=np.full(150, 2.0), compiled=False).promised_risks(u, X, y)
 
 
-@pytest.mark.usefixtures("interpreted")
 def test_a_promise_counts_from_where_descent_begins() -> None:
     """THM-14.9 with ‖u − w₁‖² of a start or a centre far off, and ‖u‖² − ‖w₁‖² of lazy projections on a set without 0.
 
