@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.choices.nasty import LOOSE, Generator, Vector, again, claim, near, pick, product, same_arrays, vectors
 from lowregret import Average, Constant, Euclidean, InverseSqrt, L2Ball, Last, MirrorDescent, ProjectedGradient, train
+from lowregret.compile.numerics import FAINT
 from lowregret.errors import LowRegretError
 from lowregret.structured import Chain, Ranking, Structured, choices, sequences
 from tests.structured.naive import NaiveSpace, Structure
@@ -18,7 +19,7 @@ from tests.structured.problems import FEATURES, SPACES, lists_of, pairs_of
 def rule_of(rng: Generator, scale: float) -> Any:
     """A rule whose steps fit rows of this scale, more or less."""
     eta = min(float(pick(rng, (0.01, 0.5, 3.0))) / scale / scale, 1e300)
-    ball = L2Ball(float(pick(rng, (0.1, 10.0))) / scale)
+    ball = L2Ball(max(float(pick(rng, (0.1, 10.0))) / scale, FAINT))
     rules = MirrorDescent(Euclidean(), Constant(eta)), MirrorDescent(Euclidean(ball), Constant(eta))
     return pick(rng, (*rules, ProjectedGradient(ball, InverseSqrt(eta))))
 

@@ -297,8 +297,9 @@ def times_of(cells: Any, column: str, place: Place) -> tuple[Vector, str]:
     """Times as numbers that ascend, dates as microseconds since 1970; and which of `NUMBERS`, `DATES`, `MOMENTS`."""
     found = np.asarray(cells)
     if found.dtype.kind == "M":
-        bad = np.flatnonzero(np.isnat(found) | (np.abs(found.astype("datetime64[Y]").astype(np.int64)) > LAST))
-        times, kind = found.astype("datetime64[us]").astype(np.float64), DATES
+        beyond = np.isnat(found) | (np.abs(found.astype("datetime64[Y]").astype(np.int64)) > LAST)
+        bad, times, kind = np.flatnonzero(beyond), np.full(found.shape, np.nan), DATES
+        times[~beyond] = found[~beyond].astype("datetime64[us]").astype(np.float64)
     elif found.dtype.kind in "iuf":
         times = found.astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(times))

@@ -261,7 +261,7 @@ class Wraps(Part):
 
 FAILURES = [
     (DictOfLists, r"list\(float64\).*forbidden.*table = {p: \[y, 1\.0\]}"),
-    (Formats, r'f-strings not supported.*return float\(f"{p:\.3f}"\), 0\.0'),
+    (Formats, r'(f-strings not supported|FORMAT_WITH_SPEC).*return float\(f"{p:\.3f}"\), 0\.0'),
     (Undefined, r"name 'undefined_name' is not defined.*return undefined_name\(p\), 0\.0"),
     (MakesArrays, r"it makes an array.*return np\.zeros\(3\)\[0\] \+ p"),
     (Misspelt, r"Unknown attribute 'margn' of type Misspelt \(.*return self\.margn \* p"),
