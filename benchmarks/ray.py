@@ -16,7 +16,8 @@ from typing import Any
 from benchmarks.speed import OUT
 from lowregret import Logistic, read, zoo
 from lowregret import train as train_here
-from lowregret.ray.training import cluster, train
+from lowregret.ray.cluster import cluster
+from lowregret.ray.training import train
 from lowregret.run.spread import SpreadRun
 
 LEARNERS: dict[str, Any] = {

@@ -49,7 +49,7 @@ HEAVY = {
     "polars": set[str](),
     "plotly": set[str](),
     "fastapi": set[str](),
-    "ray": {"ray.actors", "ray.driver", "ray.training"},
+    "ray": {"ray.actors", "ray.cluster", "ray.driver", "ray.training"},
 }
 
 # Surfaces that are made of a heavy package, which nothing but a user imports: they import it at once.

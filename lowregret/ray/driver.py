@@ -82,7 +82,7 @@ class Training:
             self.deaths += 1
             since = since + 1 if self.cut.number == number else 0
             if since >= TIRES:
-                raise LowRegretError(f"actors died {TIRES} times before another cut: {problem}") from problem
+                raise LowRegretError(f"actors died {TIRES} times before another cut: {cause_of(problem)}") from problem
             self.tell(f"an actor died: all go back to the cut after {self.cut.session.run.rounds:,} rounds")
 
     def _learn(self) -> Session:
@@ -218,6 +218,14 @@ class Training:
                 self._keep(*team.gathered())
                 kept = time.perf_counter()
         return self.cut.session
+
+
+def cause_of(problem: Exception) -> str:
+    """The words behind what Ray tells of a death: not where it was, and not what else it might have been."""
+    lines = str(problem).splitlines()
+    inside = [k for k, line in enumerate(lines) if line[:1].isspace()]  # of a traceback, or of a list of numbers
+    text = " ".join(lines[inside[-1] + 1 :] if inside else lines) or type(problem).__name__
+    return text.split(" Some common causes")[0]
 
 
 def round_rows(staleness: int, workers: int) -> int:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import re
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Literal, Unpack
 
 from lowregret.auto import Auto, AutoMulticlass
 from lowregret.compile.part import Part
 from lowregret.compile.spec import to_json
 from lowregret.domain import Domain
-from lowregret.errors import DataError, LowRegretError, PartError, StoreError
+from lowregret.errors import DataError, PartError, StoreError
 from lowregret.learner.growth import FIRST
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.ray.actors import Reading
+from lowregret.ray.cluster import LOCAL, cluster
 from lowregret.ray.driver import Plan, Training, round_rows
 from lowregret.run.auto import AutoRun, auto_for
 from lowregret.run.averaged import AveragedRun
@@ -37,11 +34,6 @@ from lowregret.stream.read import OnError, Options, detect, format_part, stream_
 from lowregret.stream.source import STDIN, expand
 
 TURN, BATCH = 1 << 14, 1 << 10  # rows that a worker learns in a turn, and of a batch between pull and push
-LOCAL = "local"
-HOST_AND_PORT = re.compile(r"(?:ray://)?\[?([^/\s]+?)\]?:(\d{1,5})")
-SETTINGS, FRAME = b"\x04", 9  # of HTTP/2: the kind that the fourth byte of a frame says, and the bytes of its head
-GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + SETTINGS + bytes(5)  # and no settings
-PATIENCE = 20.0  # seconds until a cluster must have answered
 
 
 def train(
@@ -200,47 +192,3 @@ def _here(source: Any) -> Any:
     from ray import ObjectRef, get
 
     return get(source) if isinstance(source, ObjectRef) else source
-
-
-# ---- the cluster ----------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def cluster(address: str, workers: int) -> Iterator[None]:
-    """Be connected to a cluster; one that this process is connected to already is used and stays."""
-    try:
-        import ray
-    except ImportError:
-        raise LowRegretError("training on several machines needs Ray: pip install 'lowregret[ray]'") from None
-    if ray.is_initialized():
-        yield
-        return
-    how: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address == LOCAL:
-        how |= {"address": LOCAL, "num_cpus": max(workers, os.cpu_count() or 1), "include_dashboard": False}
-    else:
-        how |= {"address": address}
-    try:
-        _knock(address)
-        ray.init(**how)
-    except (OSError, OverflowError, RuntimeError, ValueError) as error:  # nobody there, or what is no address
-        raise LowRegretError(f"no Ray cluster at {address}: {error}; start one with `ray start --head`") from None
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Raise `OSError` if nobody listens at a host and port, or not to HTTP/2, where Ray would go on asking for minutes.
-
-    Whoever speaks gRPC, as Ray does, answers the first bytes of a connection with its settings.
-    """
-    named = HOST_AND_PORT.fullmatch(str(address))
-    if not named:
-        return
-    with socket.create_connection((named[1], int(named[2])), PATIENCE) as line, line.makefile("rb") as answer:
-        if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):  # else these bytes would have to be encrypted
-            line.sendall(GREETING)
-            if answer.read(FRAME)[3:4] != SETTINGS:
-                raise OSError("whoever listens there does not answer as Ray does")

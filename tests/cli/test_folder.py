@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -63,3 +64,24 @@ def test_commands_open_only_what_they_are_told_to(tmp_path: Path, words: str) ->
     ours = [line for line in told.stderr.splitlines() if not line.endswith(".tmp") and "compiling" not in line]
     assert (told.returncode, ours) == (0, [])
     assert {name.name for name in here.iterdir()} - known <= {"a.png", "a.html", "rows.lrc"}
+
+
+def test_workers_import_nothing_from_the_folder(tmp_path: Path) -> None:
+    """Ray puts the folder where a driver is before all others from which workers import."""
+    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    here, script = tmp_path / "here", tmp_path / "bin" / "lowregret"
+    for folder in (here, script.parent):
+        folder.mkdir()
+    told = f"open({str(here / 'IMPORTED')!r}, 'a').write(__name__); raise ImportError(__name__)\n"
+    for name in [*PYTHON, "ray", "psutil", "string", "secrets"]:
+        (here / f"{name}.py").write_text(told)
+    for name in SETTINGS:
+        (here / name).write_text("here: yes\n")
+    written(here / "rows.svm", svm_lines(30))
+    script.write_text("from lowregret.cli import command\ncommand()\n")
+    words = "train rows.svm --ray local --workers 2 --loss logistic --algorithm ogd --eta 0.1 --json"
+    command = [sys.executable, str(script), *words.split()]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=False)
+    assert not (here / "IMPORTED").exists()
+    assert (done.returncode, json.loads(done.stdout)["rounds"]) == (0, 30)

@@ -257,3 +257,17 @@ def test_a_folder_has_no_settings(before: str, tmp_path: Path) -> None:
     plain = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=plain, capture_output=True, text=True)
     assert (told.stdout, told.stderr) == (" None\n", "")
+
+
+def test_settings_of_a_folder_are_not_opened(tmp_path: Path) -> None:
+    """As in workers of Ray, which have imported YAML and have threads: they began with what the folder said."""
+    pytest.importorskip("yaml")
+    (tmp_path / ".numba_config.yaml").write_text("disable_jit: 1\n")
+    code = """
+import sys, threading, time, yaml
+sys.addaudithook(lambda event, given: print(given) if event == "open" and ".numba_config" in str(given) else None)
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+import lowregret.compile
+"""
+    told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == ("", "")

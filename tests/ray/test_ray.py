@@ -21,9 +21,10 @@ from lowregret.cli.work import ray as command
 from lowregret.errors import PartError, StoreError
 from lowregret.loss import Cost
 from lowregret.ray import driver
-from lowregret.ray.actors import AveragingWorker, Reading
+from lowregret.ray.actors import AveragingWorker, Reading, RelayWorker
+from lowregret.ray.cluster import ImportFolders, _job, _require_ours, cluster
 from lowregret.ray.driver import Training, round_rows
-from lowregret.ray.training import begin_session, cluster, planned, train
+from lowregret.ray.training import begin_session, planned, train
 from lowregret.rule import AdaGrad
 from lowregret.run.session import Session
 from lowregret.run.spread import SpreadRun
@@ -73,7 +74,7 @@ def test_a_port_that_is_not_rays_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     """Ray asks there for ever: somebody listens, and says nothing."""
     monkeypatch.setattr("ray.is_initialized", lambda: False)
     monkeypatch.setattr("ray.init", lambda **how: pytest.fail("Ray was asked"))
-    monkeypatch.setattr("lowregret.ray.training.PATIENCE", 0.1)
+    monkeypatch.setattr("lowregret.ray.cluster.PATIENCE", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(LowRegretError, match=f"no Ray cluster at {address}: timed out"), cluster(address, 2):
@@ -83,6 +84,24 @@ def test_a_port_that_is_not_rays_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("socket.create_connection", lambda *place: mine)
     with other, pytest.raises(LowRegretError, match="does not answer as Ray does"), cluster(address, 2):
         pass
+
+
+def test_workers_import_from_where_this_process_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ray adds the folder where it is, whosever that be; those of scripts and notebooks are Python's own."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(mine)])
+    folders = ImportFolders()
+    folders.extend([str(mine), str(tmp_path)])
+    assert (folders, type(pickle.loads(pickle.dumps(folders)))) == ([str(mine)], list)
+    job = _job()
+    _require_ours(job)
+    job._py_driver_sys_path = [str(tmp_path)]
+    with pytest.raises(LowRegretError, match=f"would run modules that lie in {tmp_path}"):
+        _require_ours(job)
+    monkeypatch.setattr(sys, "path", [""])
+    _require_ours(job)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +128,36 @@ def test_in_turns_it_is_row_by_row(files: Path, local: None, tmp_path: Path) -> 
     assert run.certificate == here.certificate
     again = train(learner, path, workers=2, batch=256, cuts=tmp_path)  # all was learnt
     assert again.rounds == ROWS
+
+
+def test_nobody_else_reaches_a_ray_of_ours(local: None) -> None:
+    """It listened on all addresses of this machine, and runs what it is sent."""
+    host, port = ray.get_runtime_context().gcs_address.rsplit(":", 1)
+    assert host == "127.0.0.1"
+    socket.create_connection((host, int(port))).close()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        line.connect(("192.0.2.1", 9))  # sends nothing, and finds the address by which others know us
+        ours = line.getsockname()[0]
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((ours, int(port)))
+
+
+def test_why_actors_die_is_told_in_words(files: Path, local: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a screen of Ray's tracebacks, addresses and numbers."""
+
+    class Poor(RelayWorker):
+        def __init__(self, source: Any) -> None:
+            raise ImportError("no room")
+
+    class Lost(RelayWorker):
+        def turn(self, packed: bytes, at: int) -> Any:
+            sys.exit(1)
+
+    monkeypatch.setattr(driver, "TIRES", 1)
+    for kind, why in ((Poor, "ImportError: no room"), (Lost, r"The actor is dead because [^\n]{,200}")):
+        monkeypatch.setattr(driver, "RelayWorker", kind)
+        with pytest.raises(LowRegretError, match=rf"^actors died 1 times before another cut: {why}$"):
+            train(zoo.ogd(Logistic(), 0.1), str(files / "rows.svm"))
 
 
 def test_a_worker_dies_and_every_row_counts_once(files: Path, local: None, tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from lowregret.cli.streams import FRESH
 from lowregret.cli.work.train import nothing, require_places, start_session, tell_session
 from lowregret.errors import DataError, PartError
 from lowregret.ray.actors import Reading
+from lowregret.ray.cluster import cluster
 from lowregret.ray.driver import tell_on
-from lowregret.ray.training import batch_rows, cluster, finish, planned, sources_of, spread_session
+from lowregret.ray.training import batch_rows, finish, planned, sources_of, spread_session
 from lowregret.run.block_learners import FREE
 
 _ALONE = (
