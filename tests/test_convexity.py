@@ -301,3 +301,129 @@ def test_an_at_of_another_shape_is_refused_before_it_is_compiled() -> None:
     with pytest.raises(PartError, match=r"Scored.at\(p.* must take \(p, y\), the score and the label"):
         zoo.ogd(Scored())
     zoo.ogd(Bounded())
+
+
+# ---- where losses elsewhere in reach are large -----------------------------------------------------------------------
+
+
+class Bumpy(Loss):
+    """e^p for p ≥ 0, and a wave for p < 0"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        if p >= 0:
+            return math.exp(p), math.exp(p)
+        if p > -4:
+            return 0.5 + 0.5 * math.cos(math.pi * p), -0.5 * math.pi * math.sin(math.pi * p)
+        return 1.0 + (p + 4) ** 2, 2 * (p + 4)
+
+
+class Wells(Loss):
+    """Two wells at r = ±1 and a hill between them; r in units"""
+
+    unit: float = 1.0
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        r = (p - y) / self.unit
+        if abs(r) >= 1:
+            return (abs(r) - 1) ** 2, 2 * (abs(r) - 1) * math.copysign(1.0, r) / self.unit
+        return (1 - r * r) ** 2 / 2, -2 * r * (1 - r * r) / self.unit
+
+
+class Expanded(Loss):
+    """p² − 2py + y²"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return p * p - 2 * p * y + y * y, 2 * p - 2 * y
+
+
+class LessOne(Loss):
+    """e^r − 1 − r, which near 0 is what of 1 was rounded"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return math.exp(p - y) - 1 - (p - y), math.exp(p - y) - 1
+
+
+class Poisson(Loss):
+    """e^p − yp"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return math.exp(p) - y * p, math.exp(p) - y
+
+
+class SoftPlus(Loss):
+    """ln(1 + e^p) with a slope from which 1 was subtracted"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return math.log1p(math.exp(p)), 1 - 1 / (1 + math.exp(p))
+
+
+class FalseNearby(Loss):
+    """r² with a conjugate that is false for slopes below 1"""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return (p - y) ** 2, 2 * (p - y)
+
+    def envelope(self, p: float, y: float, mu: float) -> tuple[float, float]:
+        return Square().envelope(p, y, mu)
+
+    def conjugate(self, a: float, y: float) -> float:
+        return a * y + a * a / 4 - (0.01 if abs(a) < 1 else 0.0)
+
+
+@pytest.mark.parametrize("far", [10.0, 40.0, 600.0, 1e9])
+def test_a_wave_is_seen_however_large_losses_are_elsewhere(far: float) -> None:
+    assert counterexample(Bumpy(), MetScores(-2.0, -2.0, 1.0, (0.0,)), far) is not None
+    assert best_in_hindsight(Bumpy(), np.ones((9, 1)), np.zeros(9), L2Ball(far)).gap == math.inf
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("far", [3.0, 1e3, 1e6, 1e9])
+def test_wells_are_seen_in_all_units(unit: float, far: float) -> None:
+    assert counterexample(Wells(unit), MetScores(-unit, unit, 1.0, (0.0,)), far * unit) is not None
+
+
+def test_a_conjugate_that_is_false_near_zero_is_seen_beside_large_ones() -> None:
+    assert "conjugate" in str(counterexample(FalseNearby(), MetScores(-1e6, 1e6, 1.0, (0.0,)), 1e6))
+
+
+@pytest.mark.parametrize("loss", [Expanded(), LessOne(), Poisson(), SoftPlus(), LogCosh(), PseudoHuber()], ids=str)
+@pytest.mark.parametrize("size", [1e-3, 0.3, 37.3, 300.0, 1e6, 1e12])
+def test_rounding_of_convex_losses_is_no_fault(loss: Loss, size: float) -> None:
+    for label in (0.0, 0.3, size, -size / 7):
+        for met in (size, size / 1e6):
+            assert counterexample(loss, MetScores(-met, met / 3, 1.0, (label,)), size) is None
+
+
+class Odd(MultiLoss):
+    """Σd²/(1 + d²) of the distances d from ∓10"""
+
+    scale: float = 1.0
+
+    def at(self, scores: Cells, known: int, guess: int, y: int, slopes: Cells) -> float:
+        total = 0.0
+        for k in range(known):
+            d = scores[k] - (10.0 if k == 0 else -10.0)
+            total += self.scale * d * d / (1 + d * d)
+            slopes[k] = self.scale * 2 * d / (1 + d * d) ** 2
+        return total
+
+
+class SoftMax(MultiLoss):
+    """ln Σe^{s_k} − s_y"""
+
+    scale: float = 1.0
+
+    def at(self, scores: Cells, known: int, guess: int, y: int, slopes: Cells) -> float:
+        top = max(scores[k] for k in range(known))
+        total = sum(math.exp(scores[k] - top) for k in range(known))
+        for k in range(known):
+            slopes[k] = self.scale * (math.exp(scores[k] - top) / total - (k == y))
+        return self.scale * (top + math.log(total) - scores[y])
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-13, 1.0, 1e100])
+@pytest.mark.parametrize("size", [1.0, 20.0, 1e6])
+def test_many_classes_in_all_units(scale: float, size: float) -> None:
+    met = MetScores(-size, size, 1.0)
+    assert counterexample(Odd(scale), met, size) is not None
+    assert counterexample(SoftMax(scale), met, size) is None

@@ -16,13 +16,19 @@ import numpy as np
 
 from lowregret.compile.altered import is_own
 from lowregret.loss.base import Loss, Margin
+from lowregret.loss.jitter import jitter, jump
 from lowregret.loss.multiclass import MultiLoss, OneAgainstAll
 from lowregret.loss.wrapped import OnMistakes
 from lowregret.types import Vector
 
 PREMISE = "the loss is convex in the score, its slope its derivative, and what it declares is so"
-CLOSE, ROUNDING = 1e-9, 1e-12  # what may be missing: of the numbers compared, and of the largest value
-MOST_LABELS, GRID = 24, 40
+CLOSE = 1e-9  # what may be missing, of the numbers compared
+ROUNDING, JUMPS = (
+    1e-12,
+    4.0,
+)  # what rounding may hide: of the largest value at most, and so many jumps of those compared
+NARROW = 1e-8  # distances, relative to scores and labels, at which nothing but rounding is seen
+MOST_LABELS, GRID, SCALES = 24, 40, 60
 FARTHEST = 1e100
 USUAL = (-2.5, -1.0, 0.0, 1.0, 3.0)  # labels that are tried before any is met
 
@@ -50,14 +56,18 @@ class MetScores:
         return min(known, FARTHEST)
 
     def scores(self, reach: float, label: float) -> Vector:
-        """Scores to try: those between the least and the largest that the run or a comparator makes, many near 0."""
+        """Scores to try: those between the least and the largest that the run or a comparator makes, on all scales.
+
+        Five in each of twelve decades, away from 0, from the label, and from the ends of what the run met.
+        """
         far = self.farthest(reach)
         low, high = min(self.low, -far), max(self.high, far)
         if not low < high:
             low, high = low - 10.0, high + 10.0
-        shares = np.geomspace(1e-8, 1.0, GRID)
+        shares = np.geomspace(1e-12, 1.0, SCALES)
         near = np.concatenate([-shares, [0.0], shares]) * (high - low) / 2
-        tried = np.concatenate([np.linspace(low, high, GRID + 1), low * shares, high * shares, near, label + near])
+        met = [*np.linspace(self.low, self.high, GRID + 1), *(self.low * shares), *(self.high * shares)]
+        tried = np.concatenate([np.linspace(low, high, GRID + 1), met, near, label + near])
         return np.unique(tried[(low <= tried) & (tried <= high)])
 
     def to_json(self) -> list[float]:
@@ -145,19 +155,46 @@ def _at_label(loss: Loss, y: float, tried: Vector, label: float) -> str | None:
     p, values, slopes = tried[inside], values[inside], slopes[inside]
     sizes = [abs(_at(loss, score, y)[0]) for score in (-1.0, 0.0, 1.0, y - 1, y, y + 1)]  # of sums inside the loss
     size = max(float(np.max(abs(values))), *(s for s in sizes if s < math.inf), 0.0)
-    away = p[None, :] - p[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):
-        rise = slopes[:, None] * away + loss.curvature / 2 * away * away
-        slack = CLOSE * (abs(values[:, None]) + abs(values) + abs(rise)) + ROUNDING * size
-        below = (values[:, None] + rise - values[None, :]) / slack
-    i, j = np.unravel_index(np.nanargmax(below), below.shape) if np.any(slack > 0) else (0, 0)
-    if below[i, j] > 1:
+    found = _broken(loss, y, p, values, slopes, size)
+    if found is not None:
+        i, j = found
         curved = f", which is not {loss.curvature:g}-strongly convex," if loss.curvature > 0 else ""
         return (
             f"label {y:g}: the loss{curved} is {values[i]:.6g} at score {p[i]:.6g} with slope {slopes[i]:.6g}, and "
             f"{values[j]:.6g} at {p[j]:.6g} with slope {slopes[j]:.6g}"
         )
     return _declared(loss, y, p, values, slopes, label)
+
+
+def _broken(loss: Loss, y: float, p: Vector, values: Vector, slopes: Vector, size: float) -> tuple[int, int] | None:
+    """Two scores of which the second lies below the tangent at the first by more than both are rounded by."""
+    away = p[None, :] - p[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rise = slopes[:, None] * away + loss.curvature / 2 * away * away
+        missing = values[:, None] + rise - values[None, :]
+        missing -= CLOSE * (abs(values[:, None]) + abs(values) + abs(rise))
+    i, j = np.nonzero(missing > 0)
+    if not i.size:
+        return None
+    missing, away, most = missing[i, j], abs(away[i, j]), ROUNDING * size
+    for seen in (jitter, jump) if np.max(missing) <= most else ():  # it may be rounding, as far as that is seen there
+        off, tilt = _off(seen, loss, y, p, np.concatenate([i, j]), np.concatenate([j, i]))
+        left = missing > np.minimum(JUMPS * (off[i] + off[j] + tilt[i] * away), most)
+        i, j, missing, away = i[left], j[left], missing[left], away[left]
+        if not i.size:
+            return None
+    k = int(np.argmax(missing))
+    return int(i[k]), int(j[k])
+
+
+def _off(seen: Any, loss: Loss, y: float, p: Vector, asked: Any, others: Any) -> tuple[Vector, Vector]:
+    """By how much values and slopes at some of these scores are off, which are compared with those at others."""
+    found, away = np.zeros((p.size, 2)), np.full(p.size, math.inf)
+    np.minimum.at(away, asked, abs(p[asked] - p[others]))
+    away = np.maximum(away, NARROW * np.maximum(abs(p), abs(y)))
+    for k in np.unique(asked):
+        found[k] = seen(lambda score: _at(loss, score, y), float(p[k]), float(away[k]))
+    return found[:, 0], found[:, 1]
 
 
 def _at(loss: Loss, p: float, y: float) -> tuple[float, float]:
@@ -173,8 +210,7 @@ def _declared(loss: Loss, y: float, p: Vector, values: Vector, slopes: Vector, l
     where = f"label {y:g}, scores from {p[0]:.6g} to {p[-1]:.6g}"
     if steepest > loss.lipschitz * (1 + CLOSE):
         return f"{where}: a slope is {steepest:.6g}, but lipschitz = {loss.lipschitz:g}"
-    bend = np.diff(slopes) - loss.smoothness * np.diff(p) if loss.smoothness < math.inf else np.zeros(1)
-    if np.max(bend) > CLOSE * steepest:
+    if loss.smoothness < math.inf and _bends(loss, y, p, slopes, CLOSE * steepest):
         return f"{where}: the slope changes faster than smoothness = {loss.smoothness:g} says"
     if size > loss.highest(float(np.max(abs(p))), label) * (1 + CLOSE):
         return f"{where}: a value is {size:.6g}, more than `highest` says"
@@ -186,28 +222,68 @@ def _declared(loss: Loss, y: float, p: Vector, values: Vector, slopes: Vector, l
     return _dual(loss, y, p, values, slopes) if loss.dual else None
 
 
+def _bends(loss: Loss, y: float, p: Vector, slopes: Vector, most: float) -> bool:
+    """Whether the slope changes faster than the loss says between two neighbouring scores."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        more = np.diff(slopes) - loss.smoothness * np.diff(p) - CLOSE * (abs(slopes[1:]) + abs(slopes[:-1]))
+    k = np.flatnonzero(more > 0)
+    if not k.size or np.max(more) > most:
+        return bool(k.size)
+    tilt = _off(jump, loss, y, p, np.append(k, k + 1), np.append(k + 1, k))[1]
+    return bool(np.any(more[k] > np.minimum(JUMPS * (tilt[k] + tilt[k + 1]), most)))
+
+
 def _dual(loss: Loss, y: float, p: Vector, values: Vector, slopes: Vector) -> str | None:
+    """A slope a of which the conjugate lies below a·p − ℓ(p) at one of these scores."""
     for a in np.unique(slopes).tolist():
-        heights = a * p - values
         told = loss.conjugate(a, y)
-        slack = CLOSE * float(np.max(abs(a * p) + abs(values)))
-        if not told >= np.max(heights) - slack:
-            return f"label {y:g}: conjugate({a:.6g}) = {told:.6g} is less than {np.max(heights):.6g} = a·p − ℓ(p)"
+        with np.errstate(over="ignore", invalid="ignore"):
+            heights, sizes = a * p - values, abs(a * p) + abs(values)
+            low = np.flatnonzero(~(told >= heights - CLOSE * sizes) & (sizes < math.inf))
+        if not low.size:
+            continue
+        off, _ = _off(jump, loss, y, p, low, np.where(low > 0, low - 1, 1))
+        most = CLOSE * float(np.max(sizes[sizes < math.inf]))
+        low = low[~(told >= heights[low] - np.minimum(JUMPS * off[low], most))]
+        if low.size:
+            return f"label {y:g}: conjugate({a:.6g}) = {told:.6g} is less than {heights[low[0]]:.6g} = a·p − ℓ(p)"
     return None
 
 
 def _of_many(loss: MultiLoss, met: MetScores | None, reach: float, classes: int = 3, tries: int = 12) -> str | None:
     """A fault of a loss of many scores, in words: between random ones, as large as the run and its comparators make."""
     rng, farthest = np.random.default_rng(0), 10.0 if met is None else met.farthest(reach)
-    sizes = [0.1, 1.0, 10.0, *(share * farthest for share in (0.1, 0.3, 1.0) if farthest > 10)]
-    points = [rng.normal(size=classes) * size for size in sizes for _ in range(tries)]
+    sizes = {0.1, 1.0, 10.0, *(share * farthest for share in (1e-4, 1e-3, 0.01, 0.1, 0.3, 1.0) if farthest > 0)}
+    points = [rng.normal(size=classes) * size for size in sorted(sizes) for _ in range(tries)]
     for s in points:
         guess = int(np.argmax(s))
         for y in range(classes):
-            slopes, unused = np.zeros(classes), np.zeros(classes)
+            slopes = np.zeros(classes)
             value = loss.at(s, classes, guess, y, slopes)
-            for other in points:
-                there, rise = loss.at(other, classes, guess, y, unused), float(slopes @ (other - s))
-                if not there >= value + rise - CLOSE * (1 + abs(value) + abs(there) + abs(rise)):
-                    return f"class {y}: the loss is {value:.6g} at {s} with slopes {slopes}, and {there:.6g} at {other}"
+            found = np.array([loss.at(other, classes, guess, y, np.zeros(classes)) for other in points])
+            with np.errstate(over="ignore", invalid="ignore"):
+                rise = (points - s) @ slopes
+                missing = value + rise - found - CLOSE * (abs(value) + abs(found) + abs(points - s) @ abs(slopes))
+            k = int(np.argmax(np.where(np.isnan(missing), math.inf, missing)))
+            if missing[k] <= 0 or _is_rounding(loss, s, points[k], guess, y, missing[k], CLOSE * np.max(abs(found))):
+                continue
+            return f"class {y}: the loss is {value:.6g} at {s} with slopes {slopes}, and {found[k]:.6g} at {points[k]}"
     return None
+
+
+def _is_rounding(loss: MultiLoss, s: Vector, other: Vector, guess: int, y: int, missing: float, most: float) -> bool:
+    """Whether so much may be missing at the other scores for rounding, as that is seen on the line to them."""
+
+    def at(t: float) -> tuple[float, float]:
+        slopes = np.zeros(s.size)
+        try:
+            value = loss.at(s + t * (other - s), s.size, guess, y, slopes)
+        except (OverflowError, ZeroDivisionError, ValueError):  # compiled, this is infinity or NaN
+            return math.inf, math.inf
+        return value, float(slopes @ (other - s))
+
+    if not missing <= most:
+        return False
+    with np.errstate(all="ignore"):
+        (here, tilt), (there, _) = jump(at, 0.0, 1.0), jump(at, 1.0, 1.0)
+    return missing <= JUMPS * (here + there + tilt)
