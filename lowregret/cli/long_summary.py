@@ -16,6 +16,7 @@ from lowregret.cli.forecast_losses import loss_json
 from lowregret.cli.forecasts import Forecasts
 from lowregret.cli.html_report import page, picture, proof
 from lowregret.compile.call import call
+from lowregret.compile.numerics import summed
 from lowregret.experts.advice import loss_rows
 from lowregret.experts.late_cover import OriginIntervals
 from lowregret.experts.long import Roles, time_text
@@ -54,8 +55,9 @@ class TableReview:
         np.add.at(sums, which, known)
         np.add.at(slept, which, ~awake)
         each = np.where(slept > 0, math.inf, sums).min(1, initial=math.inf)
-        own, even = losses[:, -2:].sum(0).tolist()
-        return cls(len(x), own, even, known.sum(0), awake.sum(0), float(each.sum()))
+        totals = np.array([summed(column) for column in known.T])  # rounded once, whatever the order of rows
+        own, even = (summed(column) for column in losses[:, -2:].T)
+        return cls(len(x), own, even, totals, awake.sum(0), float(each.sum()))
 
     def a_row(self, loss: float, rows: int) -> float:
         """The loss a row, or its root."""

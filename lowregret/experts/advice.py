@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.errors import DataError
@@ -18,9 +20,14 @@ from lowregret.experts.state import BLUR, LARGEST, NAPS, OWN, ROUNDS, SECOND, TA
 from lowregret.experts.substitute import Substitution
 from lowregret.loss import Loss
 
+UNWEIGHED = -1  # instead of how many experts are awake, whose weights are no weights
+
 
 def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: int, p: Any) -> int:
-    """Weights of round t into s.mass, the mixed forecast into p[t]; returns how many experts are awake."""
+    """Weights of round t into s.mass, the mixed forecast into p[t]; returns how many experts are awake.
+
+    UNWEIGHED is returned, and no number said, if the aggregator gave what are no weights, which are left in s.mass.
+    """
     awake = look(s, x, t, p.shape[1])
     for i in range(s.mass.size):
         s.mass[i] = s.present[i]
@@ -29,18 +36,27 @@ def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: 
             p[t, k] = math.nan
         return 0
     aggregator.weigh(s)
-    normalise(s, awake)
+    if not normalise(s, awake):
+        for k in range(p.shape[1]):
+            p[t, k] = math.nan
+        return UNWEIGHED
     substitution.forecast(s, x, t, p)
     return awake
 
 
-def normalise(s: Book, awake: int) -> None:
-    """Make the weights s.mass of those awake sum to 1: as at the beginning if nobody awake has earned any."""
-    total = 0.0
+def normalise(s: Book, awake: int) -> bool:
+    """Make the weights s.mass of those awake sum to 1: as at the beginning if nobody awake has earned any.
+
+    False is returned, and they are left as they are, if one of them is below 0 or no number, or their sum is none.
+    """
+    total, fair = 0.0, True
     for i in range(s.mass.size):
         if s.present[i] == 0.0:
             s.mass[i] = 0.0
+        fair = fair and s.mass[i] >= 0.0
         total += s.mass[i]
+    if not (fair and total < math.inf):
+        return False
     if total == 0.0:
         for i in range(s.mass.size):
             s.mass[i] = s.present[i] * s.prior[i]
@@ -51,6 +67,7 @@ def normalise(s: Book, awake: int) -> None:
         total = float(awake)
     for i in range(s.mass.size):
         s.mass[i] /= total
+    return True
 
 
 def look(s: Book, x: Any, t: int, parts: int) -> int:
@@ -159,7 +176,7 @@ def squarable(s: Book, own: float, linearised: bool) -> bool:
 def forecast_rows(
     aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, p: Any, weights: Any, t: int
 ) -> int:
-    """Mix row t without learning; returns how many experts are awake."""
+    """Mix row t without learning; returns how many experts are awake, or UNWEIGHED."""
     awake = mix(aggregator, substitution, s, x, t, p)
     for i in range(s.mass.size):
         weights[t, i] = s.mass[i]
@@ -189,6 +206,8 @@ def learn_rows(
     kept = 0
     for t in range(x.shape[0]):
         awake = mix(aggregator, substitution, s, x, t, p)
+        if awake == UNWEIGHED:
+            return t
         if (first + t) % every == 0:
             regrets[kept] = -math.inf
             for i in range(s.mass.size):
@@ -210,7 +229,8 @@ def learn_late(
     given: float,
 ) -> float:  # fmt: skip
     """Learn one round, forecast earlier at a loss of `given`, as if it were asked now; returns the loss of q[0]."""
-    mix(aggregator, substitution, s, x, 0, q)
+    if mix(aggregator, substitution, s, x, 0, q) == UNWEIGHED:
+        return math.nan
     own = judge(loss, s, x, 0, q, y, linearised, aggregator.squares(), given)
     if math.isfinite(own):
         absorb(aggregator, s)
@@ -251,8 +271,35 @@ def book_rows(loss: Loss, s: Book, x: Any, y: Any, p: Any, regrets: Any) -> None
             s.counts[ROUNDS] += 1
 
 
-def why_refused(loss: Loss, aggregator: str, forecast: Any, outcome: Any, number: int) -> str:
+def require_awake(awake: int, aggregator: Aggregator, s: Book, number: int) -> None:
+    """Raise a `DataError` if nobody is awake, or those who are were given no weights."""
+    if awake == UNWEIGHED:
+        raise DataError(f"round {number}: {why_unweighed(type(aggregator).__name__, s)}")
+    if awake == 0:
+        raise DataError("no expert has a forecast: all are NaN")
+
+
+def why_unweighed(aggregator: str, s: Book) -> str:
+    """The reason why what an aggregator wrote into s.mass are no weights; there they are forgotten."""
+    i = int(np.argmin(np.where(np.isnan(s.mass), -math.inf, s.mass)))
+    i = i if not s.mass[i] >= 0 else int(np.argmax(s.mass))
+    weight = float(s.mass[i])
+    s.mass[:] = s.prior
+    return (
+        f"{aggregator} gave expert {i} the weight {weight:g}: its `weigh` must write numbers from 0 on into s.mass, "
+        "whose sum is a number"
+    )
+
+
+def is_unweighed(s: Book) -> bool:
+    """Whether s.mass are no weights."""
+    return not (np.all(s.mass >= 0) and sum(s.mass.tolist()) < math.inf)
+
+
+def why_refused(loss: Loss, aggregator: str, forecast: Any, outcome: Any, number: int, s: Book | None = None) -> str:
     """The reason why a mixture's forecast for the round of this number could not be judged, and what to do."""
+    if s is not None and np.isnan(forecast).any() and is_unweighed(s):
+        return f"round {number}: {why_unweighed(aggregator, s)}"
     if math.isfinite(sum(loss.at(float(p), float(y))[0] for p, y in zip(forecast, outcome, strict=True))):
         return (
             f"round {number}: losses differ by more than {MOST:g} or by less than {LEAST:g}, whose squares "

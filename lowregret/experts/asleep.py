@@ -95,8 +95,8 @@ class Marks(NamedTuple):
 
 
 @apart
-def weigh_lanes(lanes: Any, books: Books) -> None:
-    """The weights of every lane over all experts, awake or not, into its book."""
+def weigh_lanes(lanes: Any, books: Books) -> bool:
+    """The weights of every lane over all experts, awake or not, into its book; False if one of them gave no weights."""
     experts = books.now.mass.size
     for at in range(len(books.lanes)):
         book = books.lanes[at]
@@ -104,16 +104,19 @@ def weigh_lanes(lanes: Any, books: Books) -> None:
             book.present[i] = 1.0
             book.mass[i] = 1.0
         lanes.weigh(at, book)
-        normalise(book, experts)
+        if not normalise(book, experts):
+            return False
+    return True
 
 
-def fill_in(lanes: Any, chief: Aggregator, books: Books, x: Any, t: int, awake: int) -> None:
+def fill_in(lanes: Any, chief: Aggregator, books: Books, x: Any, t: int, awake: int) -> bool:
     """Let sleepers say what the mixture says in row t of x, given who is awake: O(LN).
 
     books.now.mass become the weights of those awake. If their W are all 0, any p solves the equation: the mean by the
-    prior does.
+    prior does. False is returned, and nothing said, if a lane gave no weights.
     """
-    weigh_lanes(lanes, books)
+    if not weigh_lanes(lanes, books):
+        return False
     s, top = books.now, books.chief
     for at in range(top.mass.size):
         top.present[at] = 1.0
@@ -131,14 +134,17 @@ def fill_in(lanes: Any, chief: Aggregator, books: Books, x: Any, t: int, awake: 
             said += s.mass[i] * x[t, k, i] if s.present[i] > 0.0 else 0.0
         for i in range(s.mass.size):
             x[t, k, i] = x[t, k, i] if s.present[i] > 0.0 else said
+    return True
 
 
 @kernel
-def fill_round(lanes: Any, chief: Aggregator, books: Books, x: Any) -> None:
-    """Let sleepers say what the mixture says in the one round x[0]; books.now.mass become the others' weights."""
+def fill_round(lanes: Any, chief: Aggregator, books: Books, x: Any) -> bool:
+    """Let sleepers say what the mixture says in the one round x[0]; books.now.mass become the others' weights.
+
+    False is returned if a lane gave no weights.
+    """
     awake = look(books.now, x, 0, x.shape[1])
-    if awake > 0:
-        fill_in(lanes, chief, books, x, 0, awake)
+    return awake == 0 or fill_in(lanes, chief, books, x, 0, awake)
 
 
 @kernel
@@ -153,10 +159,11 @@ def learn_layers(
     marks, experts = 0, books.now.mass.size
     for t in range(x.shape[0]):
         awake = look(books.now, x, t, x.shape[1])
-        if 0 < awake < experts:
-            fill_in(lanes, chief, books, x, t, awake)
+        if 0 < awake < experts and not fill_in(lanes, chief, books, x, t, awake):
+            return t
         if awake > 0:
-            speak(lanes, chief, mean, books, x, said, t)
+            if not speak(lanes, chief, mean, books, x, said, t):
+                return t
         else:
             fall_silent(books, said, t)
         if (first + t) % every == 0:
@@ -167,14 +174,16 @@ def learn_layers(
     return int(x.shape[0])
 
 
-def speak(lanes: Any, chief: Aggregator, mean: Mean, books: Books, x: Any, said: Said, t: int) -> None:
-    """The forecasts of the lanes and of the chief for row t."""
-    weigh_lanes(lanes, books)
+def speak(lanes: Any, chief: Aggregator, mean: Mean, books: Books, x: Any, said: Said, t: int) -> bool:
+    """The forecasts of the lanes and of the chief for row t; False if a lane gave no weights."""
+    if not weigh_lanes(lanes, books):
+        return False
     for at in range(len(books.lanes)):
         mean.forecast(books.lanes[at], x, t, said.lanes[at])
         for k in range(x.shape[1]):
             said.beside[t, k, at] = said.lanes[at, t, k]
     mix(chief, mean, books.chief, said.beside, t, said.mixture)
+    return True
 
 
 def fall_silent(books: Books, said: Said, t: int) -> None:

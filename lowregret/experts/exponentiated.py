@@ -42,9 +42,9 @@ class MixedPortfolio(Portfolio):
         self.distance = max(self.distance, float(np.abs(weights[:done] - even).sum(1).max(initial=0.0)) / 2)
         self._settle(x[:done], weights[:done], regrets[:done])
         if done < rows:
-            worthless = not p[done, 0] > 0
-            why = "all that the portfolio held has become worthless" if worthless else self.refusal(y, p, done, done)
-            raise DataError(f"round {self.asked}: {why}")
+            if p[done, 0] <= 0:
+                raise DataError(f"round {self.asked}: all that the portfolio held has become worthless")
+            raise DataError(self.refusal(y, p, done, self.asked))
         return p[:, 0]
 
     def _written(self) -> tuple[dict[str, Any], Arrays]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lowregret.compile.call import call
 from lowregret.errors import DataError
+from lowregret.experts.advice import is_unweighed, why_unweighed
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.groups import GroupStandings, more_groups, play_events, standing
 from lowregret.experts.join import join_experts
@@ -40,11 +41,11 @@ class MixedForecasts(NamedTuple):
 
 
 class Refusal(DataError):
-    """Row `row` could not be learnt: the mixed forecast is `forecast`."""
+    """Row `row` could not be learnt: the mixed forecast is `forecast`, or the aggregator gave no weights: `why`."""
 
-    def __init__(self, row: int, forecast: float, aggregator: str) -> None:
-        super().__init__(f"row {row}")
-        self.row, self.forecast, self.aggregator = row, forecast, aggregator
+    def __init__(self, row: int, forecast: float, aggregator: str, why: str = "") -> None:
+        super().__init__(why or f"row {row}")
+        self.row, self.forecast, self.aggregator, self.why = row, forecast, aggregator, why
 
 
 class Stage:
@@ -71,7 +72,8 @@ class Stage:
         done = call(play_events, way.compiled, *parts, self.standings, self._work, *arrays, way.linearised)
         if done < events.rows.size:
             row = int(events.rows[done])
-            raise Refusal(row, float(q[row, 0]), type(self.aggregator).__name__)
+            name, b = type(self.aggregator).__name__, self._work
+            raise Refusal(row, float(q[row, 0]), name, why_unweighed(name, b) if is_unweighed(b) else "")
         return MixedForecasts(p, q, weights)
 
     def book(self, g: int) -> Book:

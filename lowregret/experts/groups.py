@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from lowregret.compile.kernel import kernel
-from lowregret.experts.advice import absorb, judge, look, mix
+from lowregret.experts.advice import UNWEIGHED, absorb, judge, look, mix
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.state import BOOK_COUNTS, BOOK_SUMS, ROUNDS, Book
 from lowregret.experts.substitute import Substitution
@@ -93,22 +93,9 @@ def account(s: GroupAccounts, work: Book, g: int) -> Book:
 
 @kernel
 def play_events(
-    aggregator: Aggregator,
-    substitution: Substitution,
-    loss: Loss,
-    s: GroupStandings,
-    work: Book,
-    rows: Any,
-    asks: Any,
-    group: Any,
-    x: Any,
-    found: Any,
-    y: Any,
-    p: Any,
-    q: Any,
-    weights: Any,
-    linearised: bool,
-) -> int:
+    aggregator: Aggregator, substitution: Substitution, loss: Loss, s: GroupStandings, work: Book, rows: Any, asks: Any,
+    group: Any, x: Any, found: Any, y: Any, p: Any, q: Any, weights: Any, linearised: bool,
+) -> int:  # fmt: skip
     """Let forecasts be asked and outcomes be learnt, O(N) an event; returns how many, all but for a refusal.
 
     x[t] are the experts' forecasts of row t when it is asked, found[t] those that its outcome finds. The mixtures of
@@ -122,12 +109,16 @@ def play_events(
             if g == weighed and look(b, x, t, 1) == b.mass.size:
                 substitution.forecast(b, x, t, p)
             else:
-                weighed = g if mix(aggregator, substitution, b, x, t, p) == b.mass.size else -1
+                awake = mix(aggregator, substitution, b, x, t, p)
+                weighed = g if awake == b.mass.size else -1
+                if awake == UNWEIGHED:
+                    return e
             for i in range(b.mass.size if weights.shape[0] > 0 else 0):
                 weights[t, i] = b.mass[i]
         else:
             weighed = -1
-            mix(aggregator, substitution, b, found, t, q)
+            if mix(aggregator, substitution, b, found, t, q) == UNWEIGHED:
+                return e
             if not math.isfinite(judge(loss, b, found, t, q, y, linearised, aggregator.squares())):
                 return e
             absorb(aggregator, b)

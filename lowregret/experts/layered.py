@@ -20,7 +20,7 @@ from lowregret.compile.call import call
 from lowregret.compile.signals import let_in
 from lowregret.compile.turns import Changing, in_turn
 from lowregret.errors import DataError, PartError
-from lowregret.experts.advice import book_rows
+from lowregret.experts.advice import UNWEIGHED, book_rows, is_unweighed, require_awake
 from lowregret.experts.aggregator import AdaHedge, Aggregator, MLPoly, Squint
 from lowregret.experts.asleep import Books, Marks, Said, fill_round, in_a_row, learn_layers
 from lowregret.experts.before import Before, all_or_none
@@ -131,10 +131,16 @@ class Layered(ExpertMixture):
             mixture._keep(weights, regrets, marks)
             mixture.asked += done
         if done < rows:
+            self._require_weights(self.asked + done)
             raise DataError(self.refusal(y, said.mixture, done, self.asked + done))
         for mixture in inside:
             mixture._mark()
         return said.mixture
+
+    def _require_weights(self, number: int) -> None:
+        """Raise a `DataError` if what a lane gave last are no weights."""
+        for lane in self.lanes:
+            require_awake(UNWEIGHED if is_unweighed(lane.book) else 1, lane.aggregator, lane.book, number)
 
     def _together(self) -> tuple[Any, Books]:
         """The lanes as one part, and all books."""
@@ -151,7 +157,8 @@ class Layered(ExpertMixture):
         filled, used = x.copy(), None
         if np.isnan(x).any():
             row, books = self._together()
-            call(fill_round, self.compiled, row, self.chief.aggregator, books, filled)
+            if not call(fill_round, self.compiled, row, self.chief.aggregator, books, filled):
+                self._require_weights(self.asked)
             used = books.now.mass
         asked = [lane.ask(self._as_told(filled)[0]) for lane in self.lanes]
         for lane in self.lanes:

@@ -18,12 +18,12 @@ from lowregret.compile.signals import let_in
 from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
 from lowregret.errors import DataError, PartError
-from lowregret.experts.advice import forecast_rows, learn_late, learn_rows, require_fitting, why_refused
+from lowregret.experts.advice import forecast_rows, learn_late, learn_rows, require_awake, require_fitting, why_refused
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.best import BestExpert
 from lowregret.experts.certify import certificates, path_bound
 from lowregret.experts.given import as_classes, given_forecasts, given_names, given_outcomes, given_round, stacked
-from lowregret.experts.risk import mixture_risks
+from lowregret.experts.risk import among_experts, mixture_risks
 from lowregret.experts.schema import MixtureSchema
 from lowregret.experts.shown import most_shown
 from lowregret.experts.state import NAPS, OWN, ROUNDS, Book, as_prior, behind_each
@@ -142,8 +142,8 @@ class ExpertMixture(Recorded):
         """
         x = self.as_forecasts(given_round(forecasts, self.names))
         p, weights = np.empty((1, self.parts)), np.empty((1, len(self.names)))
-        if not call(forecast_rows, self.compiled, self.aggregator, self.substitution, self.book, x, p, weights, 0):
-            raise DataError("no expert has a forecast: all are NaN")
+        parts = self.aggregator, self.substitution, self.book
+        require_awake(call(forecast_rows, self.compiled, *parts, x, p, weights, 0), parts[0], self.book, self.asked)
         self._keep(weights, np.array([self.regret]), self._marks(1))
         return self._wait(x, p), float(p[0, 0]) if self.parts == 1 else p[0].copy()
 
@@ -202,9 +202,9 @@ class ExpertMixture(Recorded):
     @property
     def weights(self) -> Vector:
         """Trust in each expert in the coming round, if all are awake: O(N)."""
-        x = np.zeros((1, self.parts, len(self.names)))
-        w = np.empty((1, len(self.names)))
-        call(forecast_rows, self.compiled, self.aggregator, Mean(), self.book, x, np.empty((1, self.parts)), w, 0)
+        x, w = np.zeros((1, self.parts, len(self.names))), np.empty((1, len(self.names)))
+        parts = self.aggregator, Mean(), self.book, x, np.empty((1, self.parts)), w
+        require_awake(call(forecast_rows, self.compiled, *parts, 0), self.aggregator, self.book, self.asked)
         return w[0]
 
     @property
@@ -245,7 +245,7 @@ class ExpertMixture(Recorded):
     def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
         """Bounds for rounds yet to come, each with probability 1 − δ, whose premise `independent` is your word."""
         averaged = self.average_weights is not None
-        premises = [Premise(IN_ORDER, self.orderly), *self._premises()]
+        premises = [Premise(IN_ORDER, self.orderly), *among_experts(self.substitution), *self._premises()]
         return mixture_risks(self.book, self.drift, delta, independent, averaged, premises)
 
     def _of(self) -> str:
@@ -394,7 +394,7 @@ class ExpertMixture(Recorded):
 
     def refusal(self, y: Matrix, p: Matrix, t: int, number: int) -> str:
         """Why the round of row t, whose number is given, could not be learnt."""
-        return why_refused(self.loss_function, type(self.aggregator).__name__, p[t], y[t], number)
+        return why_refused(self.loss_function, type(self.aggregator).__name__, p[t], y[t], number, self.book)
 
 
 _PLAIN = ("parts", "linearised", "compiled", "late", "inside", "orderly", "asked", "called")

@@ -23,6 +23,7 @@ import numpy as np
 
 from lowregret.certificate import Premise
 from lowregret.experts.state import NAPS, OWN, ROUNDS, TALLEST, UNDER, VARIED, Book, behind_each
+from lowregret.experts.substitute import BrierSimplex, Mean, SquareOn, Substitution
 from lowregret.risk.bounds import HUGE, INDEPENDENT, power_of_two
 from lowregret.risk.online_to_batch import DRAWN, RiskCertificate, o2b_eb, o2b_hp, require_delta
 from lowregret.types import Vector
@@ -30,6 +31,13 @@ from lowregret.words import rounded_up
 
 AVERAGED = "the averaged weights"
 WORD = "your word: say independent=True if it is so; rounds that follow each other in time seldom are"
+
+
+def among_experts(substitution: Substitution) -> list[Premise]:
+    """The premise that a mixture loses no more than its worst expert, where nothing is known of who makes forecasts."""
+    known = isinstance(substitution, Mean | SquareOn | BrierSimplex)
+    name = type(substitution).__name__
+    return [] if known else [Premise("a mixture loses no more than its worst expert", False, f"unknown of {name}")]
 
 
 def mixture_risks(

@@ -212,7 +212,8 @@ class SeriesMixture(Recorded):
                 raise Refusal(row, float(given[rows[row]]), "")
         except Refusal as error:
             row = int(rows[error.row])
-            why = why_refused(self.way.loss, error.aggregator, [error.forecast], [w.y[row]], int(w.number[row]))
+            told = error.aggregator, [error.forecast], [w.y[row]], int(w.number[row])
+            why = error.why or why_refused(self.way.loss, *told)
             raise DataError(f"{place(row)}: {why}") from None
         if self.recording:
             self._record(played.weights[asked], rows[asked])

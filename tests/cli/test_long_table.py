@@ -92,6 +92,18 @@ def test_json_says_all(capsys: Capsys, tmp_path: Path) -> None:
     assert (told["rows"], told["waiting"], told["series"]) == (24, 6, 2)
 
 
+def test_rows_in_another_order_say_the_same(capsys: Capsys, tmp_path: Path) -> None:
+    """Last digits of sums over a table went by the order of its rows."""
+    rng = np.random.default_rng(1)
+    rows = [f"{s},{t},{rng.random():.3f},{rng.random():.3f},{rng.random():.3f}" for s in "abc" for t in range(40)]
+    said = []
+    for told in (rows, rng.permutation(rows).tolist()):
+        table = written(tmp_path / "table.csv", ["unique_id,ds,y,m,n", *told])
+        said.append(json.loads(run(capsys, "experts", table, "--target", "y", "--loss", "mae", "--json").out))
+    for name in ("loss", "uniform", "experts", "best", "drift", "certificates"):
+        assert said[0][name] == said[1][name], name
+
+
 def test_columns_may_be_named_and_a_report_written(capsys: Capsys, tmp_path: Path) -> None:
     table = table_of(2, 3, 3, 2)
     names = {"unique_id": "shop", "ds": "day", "cutoff": "asof", "y": "sold"}
