@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -69,6 +70,8 @@ class Bandit(Chooser):
     def choose(self) -> tuple[int, int]:
         """(number of the choice, arm). The arm's probability is kept under that number until its cost is told."""
         arm, p, baseline = self._call(choose_one)
+        if math.isnan(baseline):
+            raise DataError(self._no_choice(arm, p))
         return self.choices.issue((int(arm), float(p), float(baseline))), int(arm)
 
     def probability(self, number: int) -> float | None:
@@ -124,11 +127,20 @@ class Bandit(Chooser):
         """Play len(arms) rounds, with a stop wherever a point of the curves is due."""
         for at, end in self._parts(arms.size):
             of_part = arms[at:end], paid[at:end]
-            done = at + self._call(play_rounds, source, first + at, self.choices.low, self.choices.high, *of_part)
+            told = self._call(play_rounds, source, first + at, self.choices.low, self.choices.high, *of_part)
+            done = at + (told if told >= 0 else -1 - told)
             self.choices.skip(done - at)
+            if told < 0:
+                raise DataError(self._no_choice(arms[done], paid[done]))
             if done < end:
                 raise DataError(self._beyond(done, arms[done], paid[done]))
             let_in()
+
+    def _no_choice(self, arm: int, p: float) -> str:
+        return (
+            f"{type(self.algorithm).__name__} chose arm {arm:g} with probability {p:g}: its `choose` must return a "
+            f"whole number from 0 to {self.arms - 1}, and its probability, above 0 and at most 1, or UNKNOWN"
+        )
 
     @in_turn
     def learn_log(self, arms: Any, costs: Any, propensities: Any) -> Self:
@@ -164,15 +176,19 @@ class Bandit(Chooser):
         delay = min(checked_delay(delay), logged.size)  # a longer one is as long: nothing is heard
         y = _between(costs, COSTS, logged.size, 0.0, 1.0)
         kept, done, before = np.zeros(logged.size, np.bool_), 0, self.rounds
-        waiting = np.zeros((delay, 3)), np.zeros(delay), np.zeros(1, np.int64)
-        while done < logged.size:
-            done += self._call(replay_log, logged[done:], y[done:], kept[done:], *waiting, self.history.due)
+        waiting = np.zeros((delay + 1, 3)), np.zeros(delay), np.zeros(1, np.int64)
+        told = 0
+        while done < logged.size and told >= 0:
+            told = self._call(replay_log, logged[done:], y[done:], kept[done:], *waiting, self.history.due)
+            done += told if told >= 0 else -1 - told
             self._mark()
         self.choices.skip(self.rounds - before)
         made = int(waiting[2][0])
         for number in range(max(made - delay, 0), made):
             arm, p, baseline = waiting[0][number % delay].tolist()
             self.choices.issue((int(arm), p, baseline))
+        if told < 0:
+            raise DataError(self._no_choice(*waiting[0][-1, :2].tolist()))
         return kept
 
     # ---- results -----------------------------------------------------------------------------------------------------
@@ -187,7 +203,12 @@ class Bandit(Chooser):
         """The present probability of every arm; for UCB1 and Thompson sampling the arm that looks best: O(K)."""
         w = np.empty(self.arms)
         self._call(write_policy, w)
-        return w / np.sum(w)
+        with np.errstate(over="ignore"):
+            total = float(np.sum(w))
+        if not (np.all(w >= 0) and 0 < total < math.inf):
+            name = type(self.algorithm).__name__
+            raise DataError(f"{name} has the policy {w}: `policy` must write numbers from 0 on whose sum is above 0")
+        return w / total
 
     @property
     def estimates(self) -> Vector:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from lowregret.bandit.algorithm import BanditAlgorithm
+from lowregret.bandit.algorithm import UNKNOWN, BanditAlgorithm
 from lowregret.bandit.costs import Costs
 from lowregret.bandit.state import CHOICES, COST, COSTS, LATE, LEVEL, LOGGED, MEMORY, SHIFT, BanditState
 from lowregret.compile.kernel import kernel
@@ -24,6 +25,11 @@ def taken(algorithm: BanditAlgorithm, s: BanditState, arm: int, p: float, y: flo
         algorithm.learn(s, arm, p, y)
 
 
+def is_choice(s: BanditState, arm: int, p: float) -> bool:
+    """Whether an algorithm chose one of the arms there are, and what it says of its probability can be one."""
+    return 0 <= arm < s.shown.size and (0.0 < p <= 1.0 or p == UNKNOWN)
+
+
 @kernel
 def begin(algorithm: BanditAlgorithm, s: BanditState) -> None:
     """The first round's weights."""
@@ -32,9 +38,11 @@ def begin(algorithm: BanditAlgorithm, s: BanditState) -> None:
 
 @kernel
 def choose_one(algorithm: BanditAlgorithm, s: BanditState) -> tuple[int, float, float]:
-    """An arm, its probability, and the baseline of its cost."""
+    """An arm, its probability, and the baseline of its cost; no number in place of it if that is no choice."""
     baseline = algorithm.baseline(s)
     arm, p = algorithm.choose(s)
+    if not is_choice(s, arm, p):
+        return arm, p, math.nan
     s.shown[arm] += 1
     s.counts[CHOICES] += 1
     return arm, p, baseline
@@ -56,10 +64,16 @@ def write_policy(algorithm: BanditAlgorithm, s: BanditState, w: Vector) -> None:
 def play_rounds(
     algorithm: BanditAlgorithm, s: BanditState, costs: Costs, first: int, low: float, high: float, arms: Any, paid: Any
 ) -> int:
-    """Play len(arms) rounds; stops before a cost outside [low, high]. Returns how many were played."""
+    """Play len(arms) rounds; stops before a cost outside [low, high]. Returns how many were played.
+
+    Stops as well before what is no choice, such as that of no arm; returns −1 less how many were played, and that.
+    """
     for k in range(arms.size):
         baseline = algorithm.baseline(s)
         arm, p = algorithm.choose(s)
+        if not is_choice(s, arm, p):
+            arms[k], paid[k] = arm, p
+            return -1 - k
         c = costs.cost(first + k, arm)
         arms[k], paid[k] = arm, c
         if not low <= c <= high:
@@ -90,12 +104,16 @@ def replay_log(
     """Choose in rows of a uniformly logged file; learn from those where the logged arm is the chosen one.
 
     Each is learnt once len(owed) more were chosen; till then `choices` holds its arm, probability and baseline, `owed`
-    its cost, and `made[0]` counts them. Stops once `until` costs were seen; returns the number of rows done.
+    its cost, and `made[0]` counts them. Stops once `until` costs were seen; returns the number of rows done, or −1 less
+    these if the next choice is none, which is then the last of `choices`.
     """
     delay = owed.size
     for k in range(arms.size):
         baseline = algorithm.baseline(s)
         arm, p = algorithm.choose(s)
+        if not is_choice(s, arm, p):
+            choices[-1, 0], choices[-1, 1] = arm, p
+            return -1 - k
         kept[k] = arm == arms[k]
         if kept[k]:
             s.shown[arm] += 1
