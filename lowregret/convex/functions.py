@@ -18,7 +18,7 @@ import numpy as np
 from lowregret.compile.numerics import norm
 from lowregret.compile.part import Part
 from lowregret.domain import Domain, Simplex
-from lowregret.errors import DataError
+from lowregret.errors import DataError, PartError
 from lowregret.loss import Loss
 from lowregret.types import Vector
 
@@ -368,3 +368,14 @@ def require_finite(vector: Vector, what: str) -> None:
     bad = np.flatnonzero(~np.isfinite(vector))
     if bad.size:
         raise DataError(f"{what}[{bad[0]}] = {vector[bad[0]]} is not a finite number")
+
+
+def as_function(thing: Any) -> Convex:
+    """A function or a vector of costs as a convex function."""
+    if isinstance(thing, Convex):
+        return thing
+    if callable(thing):
+        raise PartError(f"a function of your own needs a sub-gradient too: Function(f, gradient); got {thing!r} alone")
+    if thing is None or isinstance(thing, str) or np.isscalar(thing):
+        raise DataError(f"an answer is a vector of costs, one a coordinate, or a convex function, got {thing!r}")
+    return LinearFunction(thing)

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
+from lowregret.convex.functions import as_function
 from lowregret.domain import Domain
 from lowregret.errors import PartError
-from lowregret.play.game import Functions, Game, as_function
+from lowregret.play.game import Functions, Game
 
 
 def play(

@@ -24,10 +24,10 @@ from lowregret.certificate.trace import Trace, next_mark
 from lowregret.compile.numerics import summed
 from lowregret.compile.spec import from_json, to_json
 from lowregret.compile.turns import in_turn
-from lowregret.convex.functions import Convex, LinearFunction, sum_on
+from lowregret.convex.functions import Convex, LinearFunction, as_function, sum_on
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
-from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points
+from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points, unaveraged
 from lowregret.domain import Domain, L2Ball
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.learner.validate import finite_numbers
@@ -46,17 +46,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Functions = Iterable[Any] | Callable[[int, Vector], Any]
-
-
-def as_function(thing: Any) -> Convex:
-    """A function or a vector of costs as a convex function."""
-    if isinstance(thing, Convex):
-        return thing
-    if callable(thing):
-        raise PartError(f"a function of your own needs a sub-gradient too: Function(f, gradient); got {thing!r} alone")
-    if thing is None or isinstance(thing, str) or np.isscalar(thing):
-        raise DataError(f"an answer is a vector of costs, one a coordinate, or a convex function, got {thing!r}")
-    return LinearFunction(thing)
 
 
 @dataclass(frozen=True)
@@ -193,7 +182,11 @@ class Game(Saved):
         """The certificates with the premise that functions of the user's own are convex, if there are any."""
         if not any(map(is_doubtful, self.functions[:rounds])):
             return found
-        why = self.refuted(rounds, self.comparator)
+        try:
+            best = [self._best(rounds, self.comparator).w]
+        except PartError:  # nobody knows how to look for it
+            best = []
+        why = self.refuted(rounds, self.comparator, *best)
         premise = Premise(PREMISE, why is None, why or "no counterexample where it was tried")
         known = [c if why is None else replace(c, linear_regret=None) for c in found]
         return [replace(c, premises=(*c.premises, premise)) for c in known]
@@ -302,6 +295,9 @@ class Game(Saved):
     ) -> list[RiskCertificate]:
         """Bounds on E f(model) if all f_t are independent, your word; with 0 ≤ f ≤ `ceiling` with probability 1 − δ."""
         why = self.refuted(self.rounds, self.comparator)
+        if why is None and not output.replaces() and not isinstance(output, Last):
+            shares = np.array([output.weight(t) for t in range(1, self.rounds + 1)])
+            why = unaveraged(self.functions, self.points, shares, self.model(output))
         known = independence(independent), Premise(PREMISE, why is None, why)
         return game_risks(self.losses, output, delta, ceiling, self._mean_regret(output), known)
 

@@ -85,7 +85,7 @@ def along_path(kind: str, record: Record, path: Any, gap: float = 0.0, found: An
         path if found is None else found,
         gap,
         float(np.sum(steps)),
-        None if descent is None else descent.against(path),
+        None if descent is None else record.doubted(descent.against(path), path),
         {"switches": int(np.count_nonzero(steps))} if kind == "switching" else {},
     )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lowregret.certificate import Certificate
+from lowregret.certificate import Certificate, Premise
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.compile.numerics import norms
@@ -18,6 +19,7 @@ from lowregret.compile.turns import view_of
 from lowregret.convex.functions import Convex, LinearFunction, Pieces, Sum, alike
 from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
+from lowregret.convex.verify import PREMISE, strayed
 from lowregret.domain import Domain, Simplex
 from lowregret.errors import DataError, PartError
 from lowregret.hindsight import best_fixed
@@ -70,6 +72,10 @@ class Record(ABC):
     def descent(self) -> DescentTrace | None:
         """How projected gradient descent went, if that is what happened."""
         return None
+
+    def doubted(self, found: Certificate, path: Any, first: int = 0, domain: Domain | None = None) -> Certificate:
+        """A certificate against a path from a round on, in a set, with what functions of the user's own say there."""
+        return found
 
     @property
     def importance(self) -> Vector | None:
@@ -198,16 +204,33 @@ class GameRecord(Functions):
         costs = np.array([f.z for f in game.functions]) if linear and game.rounds else None  # type: ignore[attr-defined]
         super().__init__(game.functions, costs, game.points, game.losses, game.comparator)
         self.game = game
+        self._tried: dict[int, tuple[Domain, str | None]] = {}
 
     def best(self, domain: Domain, weights: Vector) -> Solution:
         found = super().best(domain, weights)
-        return found if self.game.refuted(self.game.rounds, domain, found.w) is None else found._replace(gap=math.inf)
+        why = self._refuted(domain) or self._strayed(np.broadcast_to(found.w, self.points.shape))
+        return found if why is None else found._replace(gap=math.inf)
+
+    def _refuted(self, domain: Domain) -> str | None:
+        if id(domain) not in self._tried:  # it is asked for every window
+            self._tried[id(domain)] = domain, self.game.refuted(self.game.rounds, domain)
+        return self._tried[id(domain)][1]
+
+    def _strayed(self, path: Any, first: int = 0) -> str | None:
+        rounds = slice(first, first + len(path))
+        return strayed(
+            self.functions[rounds], self.points[rounds], self.game.gradients[rounds], self.losses[rounds], path
+        )
 
     def certificate(self, comparator: Domain) -> Certificate | None:
         other = view_of(self.game)
         other.__dict__.pop("certificates", None)
         other.comparator = comparator
         return other.certificate
+
+    def doubted(self, found: Certificate, path: Any, first: int = 0, domain: Domain | None = None) -> Certificate:
+        why = self._strayed(path, first) or (None if domain is None else self._refuted(domain))
+        return found if why is None else replace(found, premises=(*found.premises, Premise(PREMISE, False, why)))
 
     @cached_property
     def _descent(self) -> DescentTrace | None:

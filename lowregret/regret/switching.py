@@ -42,7 +42,7 @@ class Switching(Comparator):
         values, gaps, points = segments(record, domain)
         ends, _ = _programme(values, k)
         path = np.concatenate([[points[a, b]] * (b - a) for a, b in ends])
-        lowest = _programme(values - gaps, k)[1]
+        lowest = _programme(values - gaps, k)[1] if np.all(gaps < np.inf) else -np.inf
         gap = sum(float(values[a, b]) for a, b in ends) - lowest
         return along_path("switching", record, path, max(gap, 0.0))
 
@@ -73,7 +73,9 @@ class Windows(Comparator):
         mine, theirs = record.losses[begin:end], record.along(point)[begin:end]
         gap = max(gap, high - float(np.sum(mine - theirs)), 0.0)
         descent = record.descent
-        certificate = None if descent is None else descent.within(begin, end, domain)
+        known = None if descent is None else descent.within(begin, end, domain)
+        path = np.tile(point, (end - begin, 1))
+        certificate = None if known is None else record.doubted(known, path, begin, domain)
         details = {"first": begin + 1, "last": end}
         return Regret("window", mine, theirs, point, gap, certificate=certificate, details=details)
 
