@@ -21,6 +21,7 @@ A round costs what these cost, and O(dimension). Make it a `Part` with parameter
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -48,6 +49,8 @@ from lowregret.words import percent
 
 Entries = tuple[Any, Vector]
 TRUSTED = Premise("argmax finds the best structure, however scores are rounded (assumed: nobody can check it)", True)
+
+CLOSEST = Premise("runner_up finds the best structure other than y (assumed: nobody can check it)", True)
 
 
 class OwnRun(TaskRun):
@@ -91,7 +94,7 @@ class OwnRun(TaskRun):
     def _round(self, x: Any, y: Any, place: str) -> None:
         w = np.empty(self.dimension)
         self._call(write_point, self.linear, self.state, w)
-        made = self.space.argmax(w, x)
+        made = copy(self.space.argmax(w, x))  # which may be an array that it writes into again
         constant, (indices, values) = self._judge(w, x, y, made, place)
         row = Sparse(np.array([0, indices.size]), indices, values, self.dimension)
         wrong, mark = not same(made, y), next_snapshot(self.state)
@@ -181,8 +184,9 @@ class OwnRun(TaskRun):
             raise DataError(f"give all {self.rounds} rounds of the run, learnt in one call")
         wrong = np.array([not same(made, y) for made, (_, y) in zip(self.predictions, pairs, strict=True)])
         products = [self._gain(w, x, y, made) for made, (x, y) in zip(self.predictions, pairs, strict=True)]
-        margins = self._margins(w, pairs) if hasattr(self.space, "runner_up") else None
-        return structured_certificates(self.learner, self.state, np.array(products), margins, wrong, w)
+        margins = self._margins(w, pairs, self.predictions) if hasattr(self.space, "runner_up") else None
+        found = structured_certificates(self.learner, self.state, np.array(products), margins, wrong, w)
+        return [replace(c, premises=(*c.premises, CLOSEST)) if c.id == "THM-14.2" else c for c in found]
 
     def drawn_error(
         self, u: Any, data: Any, labels: Any = None, margin: float = 1.0, *, independent: bool = False
@@ -194,12 +198,26 @@ class OwnRun(TaskRun):
         if not hasattr(self.space, "runner_up"):
             raise PartError(f"PROP-3 needs margins: give {type(self.space).__name__} a method runner_up(w, x, y)")
         w = finite_numbers(u, "u", self.dimension)
-        return drawn_error(
-            self.learner, self.state, self._margins(w, list(_pairs(data, labels))), w, margin, independent
-        )
+        margins = self._margins(w, list(_pairs(data, labels)))
+        found = drawn_error(self.learner, self.state, margins, w, margin, independent)
+        return replace(found, premises=(*found.premises, CLOSEST))
 
-    def _margins(self, w: Vector, pairs: list[tuple[Any, Any]]) -> Vector:
-        return np.array([self._gain(w, x, y, self.space.runner_up(w, x, y)) for x, y in pairs])
+    def _margins(self, w: Vector, pairs: list[tuple[Any, Any]], made: list[Any] | None = None) -> Vector:
+        """The margins of pairs, none of which is more than what y scores above another structure that is known."""
+        known = made or [None] * len(pairs)
+        return np.array([self._margin(w, x, y, k, t) for t, ((x, y), k) in enumerate(zip(pairs, known, strict=True))])
+
+    def _margin(self, w: Vector, x: Any, y: Any, made: Any, t: int) -> float:
+        found = self._gain(w, x, y, copy(self.space.runner_up(w, x, y)))
+        for other in (made, copy(self.space.argmax(w, x))):
+            if other is not None and not same(other, y):
+                least, (indices, values) = self._gain(w, x, y, other), self._difference(x, y, other, "psi")
+                if not at_most(found, least, float(np.abs(w[indices]) @ np.abs(values))):
+                    raise PartError(
+                        f"pair {t}: runner_up did not find the best structure other than y: {other!r} scores more by "
+                        f"{found - least:.6g}"
+                    )
+        return found
 
     def _gain(self, w: Vector, x: Any, y: Any, other: Any) -> float:
         """⟨w, ψ(x, y) − ψ(x, other)⟩"""

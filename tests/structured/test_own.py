@@ -194,3 +194,56 @@ def test_what_scores_more_than_y_is_found_out_where_it_is_predicted() -> None:
     run = train(structured_svm(Matchings(3, 2), 0.1), pairs, compiled=False)
     assert [p.holds for p in run.certificate.premises if p.name.startswith("argmax finds")] == [True]
     assert run.certificate.holds
+
+
+class Modest(Matchings):
+    """Says of the worst structure that it comes second."""
+
+    def runner_up(self, w: Vector, x: Vector, y: Structure) -> Structure:
+        others = [s for s in itertools.permutations(range(self.places)) if s != y]
+        return min(others, key=lambda s: float(w @ self.psi(x, s)))
+
+
+def test_a_runner_up_that_is_not_second_is_found_out() -> None:
+    """Margins were those to the worst structures, and bounds on mistakes below the mistakes."""
+    pairs = matchings(80)
+    run = train(structured_perceptron(Modest(3, 2)), pairs, compiled=False)
+    u = run.weights / 20
+    assert isinstance(run, OwnRun)
+    for question in (lambda: run.mistake_certificates(u, pairs), lambda: run.drawn_error(u, pairs)):
+        with pytest.raises(PartError, match=r"pair \d+: runner_up did not find the best structure other than y: \("):
+            question()
+    sound = train(structured_perceptron(Matchings(3, 2)), pairs, compiled=False)
+    assert isinstance(sound, OwnRun)
+    found = {c.id: [p.name for p in c.premises] for c in sound.mistake_certificates(u, pairs)}
+    said = {name: any(p.startswith("runner_up finds") for p in premises) for name, premises in found.items()}
+    assert said == {"MC-OBS": False, "PERC-ROOT": False, "THM-14.2": True}
+    assert any(p.name.startswith("runner_up finds") for p in sound.drawn_error(u, pairs).premises)
+
+
+class Reused(Signs):
+    """Writes what it finds into one array."""
+
+    def __init__(self) -> None:
+        self.out = np.zeros(1)
+
+    def argmax(self, w: Vector, x: float, y: Any = None) -> Any:
+        self.out[0] = super().argmax(w, x, None if y is None else y[0])
+        return self.out
+
+    def psi(self, x: float, y: Any) -> Any:
+        return {0: x * y[0]}
+
+    def cost(self, y: Any, other: Any) -> float:
+        return float(y[0] != other[0])
+
+
+def test_arrays_that_are_written_again_are_what_they_were() -> None:
+    """Predictions were those of the latest pair, and mistakes those of structures that cost more."""
+    x, y = [1.0, 2.0, -1.0, 3.0, -2.0], [1, -1, -1, 1, -1]
+    plain = train(structured_svm(Signs(), 1.0), x, y, compiled=False)
+    run = train(structured_svm(Reused(), 1.0), x, [np.array([float(s)]) for s in y], compiled=False)
+    assert isinstance(run, OwnRun)
+    assert isinstance(plain, OwnRun)
+    assert [made[0] for made in run.predictions] == plain.predictions
+    assert (run.mistakes, run.loss) == (plain.mistakes, plain.loss)
