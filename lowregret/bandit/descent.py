@@ -14,7 +14,7 @@ import numpy as np
 
 from lowregret.bandit.schema import BanditDescentSchema
 from lowregret.certificate import Certificate, Premise
-from lowregret.compile.numerics import norm, squared, squared_over
+from lowregret.compile.numerics import EPSILON, at_most, norm, squared, squared_over
 from lowregret.compile.random import new_chance, normal
 from lowregret.compile.spec import to_json
 from lowregret.compile.turns import in_turn
@@ -111,7 +111,7 @@ class BanditDescent(Recorded):
         self.chance = new_chance(seed)
         self.lipschitz, self.largest = float(lipschitz), float(largest)
         self.theta, self.sum = np.zeros(dimension), np.zeros(dimension)  # −Σz_t, Σw_t
-        self.energy, self.largest_seen = 0.0, 0.0
+        self.energy, self.largest_seen, self.steepest = 0.0, 0.0, 0.0
 
     @classmethod
     def tuned(
@@ -172,6 +172,8 @@ class BanditDescent(Recorded):
                 f"round {self.rounds}: estimates left the range of numbers, for the cost is {seen[0]:g} and delta "
                 f"{self.delta:g}: scale the costs down, or use a larger delta"
             )
+        rounding = 8 * EPSILON * max(map(abs, seen))  # of costs that are near each other
+        self.steepest = max(self.steepest, (abs(slope) - rounding) / self.delta if self.points == 2 else 0.0)
         self.theta, self.sum, self.loss, self.energy = theta, self.sum + w, loss, energy
         self.rounds += 1
         self._mark()
@@ -218,6 +220,7 @@ class BanditDescent(Recorded):
             premises=(
                 Premise("how steep and how large costs can be was said: lipschitz=, and largest= with one point",
                         math.isfinite(lipschitz) and math.isfinite(scale), f"{lipschitz:g}, {self.largest:g}"),
+                self._as_said(),
                 Premise(f"costs are convex and {lipschitz:g}-Lipschitz {where} (assumed)", True),
                 Premise("costs do not depend on the learner's coins (assumed)", True),
                 Premise("Σ‖z_t‖² is as small as the theorem takes it to be", self.energy <= most, self.energy),
@@ -225,6 +228,14 @@ class BanditDescent(Recorded):
             measure="expected regret",
         )  # fmt: skip
         return [found]
+
+    def _as_said(self) -> Premise:
+        """Whether what was seen is not larger, or steeper, than was said; as |f_t| ≤ F + Lδ outside."""
+        if self.points == 2:
+            return Premise("no cost that was seen is steeper than that", at_most(self.steepest, self.lipschitz),
+                           self.steepest)  # fmt: skip
+        most = self.largest + (self.lipschitz * self.delta if self.outside else 0.0)
+        return Premise("no cost that was seen is larger than that", at_most(self.largest_seen, most), self.largest_seen)
 
     def _formula(self) -> str:
         if self.outside:
@@ -244,7 +255,7 @@ class BanditDescent(Recorded):
         facts = {name: found.description[name] for name in ("dimension", "points", *_FACTS)}
         made = cls(found.part("domain"), **facts, outside=found.description.get("outside", False))
         for name in (*_SUMS, "rounds"):
-            setattr(made, name, found.description[name])
+            setattr(made, name, found.description.get(name, 0.0))
         made.theta, made.sum, made.chance = (found.arrays[name] for name in ("theta", "sum", "chance"))
         return made
 
@@ -255,4 +266,4 @@ def _scale(points: int, lipschitz: float, largest: float, delta: float, outside:
 
 
 _FACTS = ("eta", "delta", "lipschitz", "largest")
-_SUMS = ("loss", "energy", "largest_seen")
+_SUMS = ("loss", "energy", "largest_seen", "steepest")  # of which earlier files lack the last

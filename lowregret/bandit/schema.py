@@ -183,6 +183,7 @@ class BanditDescentSchema(RecordedSchema):
 
     def own_fields(self) -> dict[str, Field]:
         sums = {"loss": number(), "energy": number(0), "largest_seen": number(0), "rounds": whole()}
+        sums["steepest"] = number(0)._replace(needed=False)
         facts = {"eta": number(SMALL), "delta": number(SMALL)}
         facts |= {"lipschitz": number(0, math.inf), "largest": number(0, math.inf)}
         told = {"domain": part(Domain), "dimension": whole(1), "points": whole(1, 2)}

@@ -13,13 +13,17 @@ from typing import Any, Self
 import numpy as np
 
 from lowregret.certificate import Certificate, Premise
+from lowregret.compile.digest import is_ours
 from lowregret.compile.turns import in_turn
+from lowregret.errors import PartError
 from lowregret.finite.hypotheses import Hypotheses, Mask, require_hypotheses, size_of
 from lowregret.finite.schema import VersionSchema
 from lowregret.finite.search import Littlestone
 from lowregret.run.round_by_round import Contents, Recorded
 from lowregret.store.file import Arrays
 from lowregret.words import counted
+
+_LEARNING = {"predict", "absorb", "learn"}
 
 
 class FiniteLearner(Recorded):
@@ -57,6 +61,8 @@ class FiniteLearner(Recorded):
         """See the label y of point x."""
         self.hypotheses.check_round(x, y)
         p = self.predict(x)
+        if not 0 <= p <= 1:
+            raise PartError(f"{type(self).__name__} predicts {p!r} at point {x}: it must be a probability of label 1")
         self.absorb(x, y, p)
         self.loss += abs(p - y)
         self.errors += self.hypotheses.by_point[x] != bool(y)
@@ -96,7 +102,7 @@ class FiniteLearner(Recorded):
             comparator={"set": "hypotheses"},
             linear_regret=None,
             bound=bound,
-            premises=premises,
+            premises=(*premises, *self._unaltered()),
             measure="mistakes",
             regret=self.loss,
         )
@@ -109,9 +115,17 @@ class FiniteLearner(Recorded):
             comparator={"set": "hypotheses"},
             linear_regret=None,
             bound=bound,
-            premises=premises,
+            premises=(*premises, *self._unaltered()),
             regret=self.regret,
         )
+
+    def _unaltered(self) -> list[Premise]:
+        """The premise that fails if a class of somebody else's changes what the theorem speaks of, and not `proof`."""
+        line = type(self).__mro__
+        proved = next(k for k, c in enumerate(line) if "proof" in vars(c))
+        altered = [c.__name__ for c in line[:proved] if not is_ours(c.__module__) and _LEARNING & vars(c).keys()]
+        name = f"{line[proved].__name__} learns as the theorem has it"
+        return [Premise(name, False, f"{altered[0]} changes it")] if altered else []
 
 
 class VersionSpace(FiniteLearner):

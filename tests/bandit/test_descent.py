@@ -316,3 +316,21 @@ def test_bounds_do_not_hang_on_units(unit: float) -> None:
         return made.certificate.bound
 
     assert bound(unit) / unit == pytest.approx(bound(1.0))
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("points", [1, 2])
+def test_costs_beyond_what_was_said_are_seen(points: int, outside: bool, tmp_path: Path) -> None:
+    """The word that was given stood as a premise that held, whatever was seen of single rounds."""
+    for excess in (1.0, 5.0):
+        played = BanditDescent(L2Ball(1.0), 2, 0.01, 0.1, points=points, lipschitz=1.0, largest=1.0, outside=outside)
+
+        def cost(t: int, w: Vector, excess: float = excess) -> float:
+            size = excess if t == 7 else 0.1
+            return size if points == 1 else size * float(w[0])
+
+        played.learn(cost, 200)
+        for run in (played, load(played.save(tmp_path / "descent.lr"))):
+            failed = [p.name for p in run.certificate.premises if not p.holds]
+            what = ("larger", "steeper")[points - 1]
+            assert failed == ([] if excess == 1.0 else [f"no cost that was seen is {what} than that"])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lowregret.errors import PartError
 from lowregret.finite import (
     Consistent,
     FiniteLearner,
@@ -205,3 +206,30 @@ def test_they_say_what_the_textbook_says(learner: type[Any], slowly: Any) -> Non
         for x, rows in zip(points, naive.version_spaces(matrix, points, target), strict=True):
             assert run.predict(x) == slowly(matrix, rows, x)
             run.learn(x, int(matrix[target, x]))
+
+
+class Minority(Halving):
+    """Predicts as the fewer do."""
+
+    def predict(self, x: int) -> float:
+        return 1.0 - super().predict(x)
+
+
+class Certain(Halving):
+    """Predicts what is no probability."""
+
+    def predict(self, x: int) -> float:
+        return math.nan
+
+
+def test_learners_that_change_what_a_theorem_speaks_of() -> None:
+    """They kept its certificate, and had more mistakes than that allowed."""
+    hypotheses = make_hypotheses("thresholds:8")
+    learner = Minority(hypotheses)
+    for _ in range(10):
+        learner.learn(0, 0)
+    assert learner.loss > 0
+    failed = [p for c in learner.certificates for p in c.premises if not p.holds]
+    assert [(p.name, p.observed) for p in failed] == [("Halving learns as the theorem has it", "Minority changes it")]
+    with pytest.raises(PartError, match="Certain predicts nan at point 0: it must be a probability"):
+        Certain(hypotheses).learn(0, 0)
