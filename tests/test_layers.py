@@ -31,7 +31,7 @@ MOST_FLOORS, MOST_AT_THE_ROOT = 8, 12
 # Packages that cost much to import or need not be there: which module may import them, inside a function.
 HEAVY = {
     "matplotlib": {"show.drawing"},
-    "cvxpy": {"domain.compound"},
+    "cvxpy": {"domain.described"},
     "sklearn": {"sklearn"},
     "pandas": set[str](),
     "pyarrow": {

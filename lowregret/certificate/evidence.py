@@ -14,7 +14,8 @@ from lowregret.certificate.certificate import Premise
 from lowregret.certificate.rounding import rounding
 from lowregret.compile.altered import is_own
 from lowregret.compile.numerics import norm
-from lowregret.domain import Box, Domain, L2Ball, LqBall, Point, Simplex
+from lowregret.domain import Box, CvxSet, Domain, Intersection, L2Ball, LqBall, Point, Simplex
+from lowregret.domain.described import PREMISE as SOLVER_PREMISE
 from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.domain.verify import outlier, require_sizes
@@ -122,6 +123,7 @@ class Evidence:
         ]
         if self.comparator != rule.domain:
             found += shape(self.comparator, d, way)
+        found += solving(self.comparator, way)
         if isinstance(rule, MirrorDescent):
             met = None if self.theta is None else self.rate * self.theta
             found += mirroring(rule.mirror, self.comparator, d, met)
@@ -197,6 +199,16 @@ def shape(domain: Domain, d: int, way: Vector | None = None) -> tuple[Premise, .
         return ()
     why = fault_of_set(domain, d, way)
     return (Premise(f"{domain.name}: {SET_PREMISE}", why is None, why or UNREFUTED),)
+
+
+def solving(comparator: Domain, way: Vector | None) -> tuple[Premise, ...]:
+    """The premise that a solver's word on the size of a set is so, where one is asked; `way` is as in `shape`."""
+    sets = comparator.sets if isinstance(comparator, Intersection) else (comparator,)
+    described = [s for s in sets if isinstance(s, CvxSet)]
+    if not described:
+        return ()
+    proved = way is not None and not any(s.trusted(way) for s in described)
+    return (Premise(SOLVER_PREMISE, True, "its multipliers prove it" if proved else "trusted: found in two units"),)
 
 
 def mirroring(mirror: Mirror, comparator: Domain, d: int, met: Vector | None = None) -> tuple[Premise, ...]:

@@ -1,9 +1,8 @@
-"""Sets that are not compiled: matrices, intersections, and anything cvxpy can describe. They run interpreted."""
+"""Sets that are not compiled: matrices and intersections. They run interpreted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -12,7 +11,6 @@ import numpy as np
 from lowregret.compile.numerics import TOLERANCE, norm
 from lowregret.domain.base import Domain, Whole, require_size, rounded
 from lowregret.domain.simplex import project_simplex
-from lowregret.errors import PartError
 from lowregret.types import Vector
 
 TINY = 1e-300
@@ -170,61 +168,3 @@ class Intersection(Whole):
 
     def describe(self) -> dict[str, Any]:
         return {"set": self.name, "sets": [s.describe() for s in self.sets]}
-
-
-class CvxSet(Whole):
-    """Any bounded set that cvxpy can describe: `constraints` maps a cvxpy variable to a list of constraints.
-
-    CvxSet(lambda w: [cp.sum(w) == 1, w >= 0, w <= 0.3], reach2=1.0) needs the extra `cvx`. `reach2` bounds ‖u‖₂
-    over the set; it enters the certificates.
-    """
-
-    name: ClassVar[str] = "cvx"
-    compilable: ClassVar[bool] = False
-    constraints: Callable[[Any], list[Any]]
-    reach2: float
-
-    def check(self) -> None:
-        self.require(callable(self.constraints), "constraints must be a function of a cvxpy variable")
-        require_size(self, "reach2", self.reach2)
-
-    def _solve(self, d: int, objective: Callable[[Any, Any], Any]) -> tuple[float, Vector]:
-        try:
-            import cvxpy as cp
-        except ImportError:
-            raise PartError("CvxSet needs cvxpy: pip install 'lowregret[cvx]'") from None
-        w = cp.Variable(d)
-        problem = cp.Problem(objective(cp, w), self.constraints(w))
-        problem.solve()  # type: ignore[no-untyped-call]
-        self.require(
-            w.value is not None, f"cvxpy found no solution (status {problem.status}); is the set empty or unbounded?"
-        )
-        return float(problem.value), np.asarray(w.value)
-
-    def project(self, v: Vector) -> None:
-        """Minimise ‖w‖² − 2⟨w,v⟩, scaled so that a far v asks nothing of the solver's range."""
-        scale = 1.0 / max(norm(v), self.reach2)
-        target = v * scale
-        v[:] = self._solve(v.size, lambda cp, w: cp.Minimize(scale * cp.sum_squares(w) - 2 * target @ w))[1]
-
-    def contains(self, w: Vector, tolerance: float = 1e-6) -> bool:
-        """Whether w lies in the set up to the tolerance, relative to `reach2`: the solver knows no better."""
-        return norm(w - self.projection(w)) <= tolerance * self.reach2
-
-    def support(self, theta: Vector) -> float:
-        """The solver's value and its tolerance on top: an upper bound."""
-        size = norm(theta)
-        if size == 0:
-            return 0.0
-        direction = np.asarray(theta, float) / size
-        value, _ = self._solve(direction.size, lambda cp, w: cp.Maximize(direction @ w))
-        return size * min(value + 1e-7 * self.reach2, self.reach2)
-
-    def reach(self, q: float, d: int) -> float:
-        return self.reach2 * d ** max(0.0, 1 / q - 0.5)
-
-    def diameter(self, d: int) -> float:
-        return 2 * self.reach2
-
-    def describe(self) -> dict[str, Any]:
-        return {"set": self.name, "radius": self.reach2}
