@@ -21,12 +21,18 @@ from lowregret.experts.substitute import Substitution
 from lowregret.loss import Loss
 
 UNWEIGHED = -1  # instead of how many experts are awake, whose weights are no weights
+UNSAID = -2  # likewise, if what they become is no number
+NO_NUMBER = (
+    "what the mixture says is no number: scale forecasts and outcomes; a substitution of your own must write numbers "
+    "into p[t], all of them, in its `forecast`"
+)
 
 
 def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: int, p: Any) -> int:
     """Weights of round t into s.mass, the mixed forecast into p[t]; returns how many experts are awake.
 
-    UNWEIGHED is returned, and no number said, if the aggregator gave what are no weights, which are left in s.mass.
+    UNWEIGHED is returned, and no number said, if the aggregator gave what are no weights, which are left in s.mass;
+    UNSAID if the substitution said no number.
     """
     awake = look(s, x, t, p.shape[1])
     for i in range(s.mass.size):
@@ -40,7 +46,11 @@ def mix(aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, t: 
         for k in range(p.shape[1]):
             p[t, k] = math.nan
         return UNWEIGHED
+    for k in range(p.shape[1]):
+        p[t, k] = math.nan
     substitution.forecast(s, x, t, p)
+    for k in range(p.shape[1]):
+        awake = UNSAID if math.isnan(p[t, k]) else awake
     return awake
 
 
@@ -176,7 +186,7 @@ def squarable(s: Book, own: float, linearised: bool) -> bool:
 def forecast_rows(
     aggregator: Aggregator, substitution: Substitution, s: Book, x: Any, p: Any, weights: Any, t: int
 ) -> int:
-    """Mix row t without learning; returns how many experts are awake, or UNWEIGHED."""
+    """Mix row t without learning; returns how many experts are awake, or why there is no number."""
     awake = mix(aggregator, substitution, s, x, t, p)
     for i in range(s.mass.size):
         weights[t, i] = s.mass[i]
@@ -206,7 +216,7 @@ def learn_rows(
     kept = 0
     for t in range(x.shape[0]):
         awake = mix(aggregator, substitution, s, x, t, p)
-        if awake == UNWEIGHED:
+        if awake < 0:
             return t
         if (first + t) % every == 0:
             regrets[kept] = -math.inf
@@ -229,7 +239,7 @@ def learn_late(
     given: float,
 ) -> float:  # fmt: skip
     """Learn one round, forecast earlier at a loss of `given`, as if it were asked now; returns the loss of q[0]."""
-    if mix(aggregator, substitution, s, x, 0, q) == UNWEIGHED:
+    if mix(aggregator, substitution, s, x, 0, q) < 0:
         return math.nan
     own = judge(loss, s, x, 0, q, y, linearised, aggregator.squares(), given)
     if math.isfinite(own):
@@ -275,6 +285,8 @@ def require_awake(awake: int, aggregator: Aggregator, s: Book, number: int) -> N
     """Raise a `DataError` if nobody is awake, or those who are were given no weights."""
     if awake == UNWEIGHED:
         raise DataError(f"round {number}: {why_unweighed(type(aggregator).__name__, s)}")
+    if awake == UNSAID:
+        raise DataError(f"round {number}: {NO_NUMBER}")
     if awake == 0:
         raise DataError("no expert has a forecast: all are NaN")
 
@@ -300,6 +312,8 @@ def why_refused(loss: Loss, aggregator: str, forecast: Any, outcome: Any, number
     """The reason why a mixture's forecast for the round of this number could not be judged, and what to do."""
     if s is not None and np.isnan(forecast).any() and is_unweighed(s):
         return f"round {number}: {why_unweighed(aggregator, s)}"
+    if np.isnan(forecast).any():
+        return f"round {number}: {NO_NUMBER}"
     if math.isfinite(sum(loss.at(float(p), float(y))[0] for p, y in zip(forecast, outcome, strict=True))):
         return (
             f"round {number}: losses differ by more than {MOST:g} or by less than {LEAST:g}, whose squares "

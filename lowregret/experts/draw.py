@@ -18,7 +18,7 @@ from lowregret.compile.kernel import kernel
 from lowregret.compile.random import hash_number, key_of, unit
 from lowregret.compile.turns import Changing, in_turn
 from lowregret.errors import DataError
-from lowregret.experts.advice import UNWEIGHED, absorb, judge, mix
+from lowregret.experts.advice import absorb, judge, mix
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.mixture import ExpertMixture
 from lowregret.experts.schema import DrawingSchema
@@ -147,7 +147,7 @@ def draw_rows(
     """
     for t in range(x.shape[0]):
         awake = mix(aggregator, substitution, s, x, t, p)
-        if awake == UNWEIGHED:
+        if awake < 0:
             return t
         if awake == 0:
             continue

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from lowregret.compile.kernel import kernel
-from lowregret.experts.advice import UNWEIGHED, absorb, judge, look, mix
+from lowregret.experts.advice import absorb, judge, look, mix
 from lowregret.experts.aggregator import Aggregator
 from lowregret.experts.state import BOOK_COUNTS, BOOK_SUMS, ROUNDS, Book
 from lowregret.experts.substitute import Substitution
@@ -111,13 +111,13 @@ def play_events(
             else:
                 awake = mix(aggregator, substitution, b, x, t, p)
                 weighed = g if awake == b.mass.size else -1
-                if awake == UNWEIGHED:
+                if awake < 0:
                     return e
             for i in range(b.mass.size if weights.shape[0] > 0 else 0):
                 weights[t, i] = b.mass[i]
         else:
             weighed = -1
-            if mix(aggregator, substitution, b, found, t, q) == UNWEIGHED:
+            if mix(aggregator, substitution, b, found, t, q) < 0:
                 return e
             if not math.isfinite(judge(loss, b, found, t, q, y, linearised, aggregator.squares())):
                 return e

@@ -93,3 +93,25 @@ def test_no_risk_is_bound_of_forecasts_that_anybody_makes() -> None:
     known = ExpertMixture(3, Hedge(0.1), Absolute(), linearised=False).learn(x, y)
     assert all(risk.premises_hold for risk in known.risks(independent=True))
     assert not any(risk.premises_hold for risk in own.risks(independent=True))
+
+
+class Mute(Substitution):
+    """A substitution of one's own that says nothing from round 2 on."""
+
+    def forecast(self, s: Any, x: Any, t: int, p: Any) -> None:
+        if s.counts[ROUNDS] < 2:
+            p[t, 0] = 0.5
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_substitution_that_says_nothing_is_told(compiled: bool) -> None:
+    """What lay in memory was the forecast, and experts were told to give every class some probability."""
+    x, y = random_rounds(6, 3, 2)
+    panel = ExpertMixture(3, Hedge(0.1), Absolute(), linearised=False, substitution=Mute(), compiled=compiled)
+    number = panel.ask(x[0])[0]
+    with pytest.raises(DataError, match=r"round 3: what the mixture says is no number: .* of your own must write"):
+        panel.learn(x, y)
+    for question in (lambda: panel.ask(x[0]), lambda: panel.tell(number, 1.0)):
+        with pytest.raises(DataError, match="what the mixture says is no number"):
+            question()
+    assert panel.rounds == 2
