@@ -16,6 +16,7 @@ from lowregret.compile.altered import is_own
 from lowregret.compile.numerics import norm
 from lowregret.domain import Box, CvxSet, Domain, Intersection, L2Ball, LqBall, Point, Simplex
 from lowregret.domain.described import PREMISE as SOLVER_PREMISE
+from lowregret.domain.described import missed
 from lowregret.domain.verify import PREMISE as SET_PREMISE
 from lowregret.domain.verify import counterexample as fault_of_set
 from lowregret.domain.verify import outlier, require_sizes
@@ -237,7 +238,7 @@ def support(learner: Learner, theta: Vector, importance: float, comparator: Doma
         return comparator.support(theta)
     with np.errstate(over="ignore", invalid="ignore"):
         u = comparator.projection(theta / kappa)
-        found = float(u @ theta) - float((kappa * u) @ u) / 2
+        found = float(u @ theta) - float((kappa * u) @ u) / 2 + missed(comparator, theta, kappa, u)
     return found if math.isfinite(found) else comparator.support(theta)
 
 

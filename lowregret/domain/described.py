@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowregret.compile.numerics import norm
-from lowregret.domain.base import Whole, require_size
+from lowregret.domain.base import Domain, Whole, require_size
 from lowregret.errors import PartError
 from lowregret.types import Vector
 
@@ -237,3 +237,14 @@ def _admissible(kind: str, dual: Vector) -> Vector:
     values, vectors = np.linalg.eigh((dual + dual.T) / 2)
     values = np.maximum(values, 0.0)
     return -np.ravel((vectors * values) @ vectors.T, order="F")
+
+
+def missed(domain: Domain, pull: Vector, kappa: float, u: Vector) -> float:
+    """By how much ⟨·,pull⟩ − (κ/2)‖·‖² may be more on the set than at u, a projection that is found step by step.
+
+    It is concave: at most max_v ⟨v − u, pull − κu⟩ more, 0 at the exact projection of pull/κ.
+    """
+    if domain.compilable:
+        return 0.0
+    slope = pull - kappa * u
+    return max(domain.support(slope) - float(slope @ u), 0.0)

@@ -29,6 +29,7 @@ from lowregret.convex.leader import FollowTheLeader
 from lowregret.convex.minimise import Solution
 from lowregret.convex.verify import PREMISE, counterexample, is_doubtful, tried_points, unaveraged
 from lowregret.domain import Domain, L2Ball
+from lowregret.domain.described import missed
 from lowregret.errors import DataError, PartError, StoreError
 from lowregret.learner.validate import finite_numbers
 from lowregret.output import Average, Last, Output, WeightedAverage
@@ -222,7 +223,7 @@ class Game(Saved):
             inner -= float(np.sum(curvature * np.sum(w * w, axis=1)) / 2)
             pull = curvature @ w - c @ z
             u = comparator.projection(pull / kappa)
-            found = inner + float(pull @ u) - kappa / 2 * float(u @ u)
+            found = inner + float(pull @ u) - kappa / 2 * float(u @ u) + missed(comparator, pull, kappa, u)
         return math.inf if math.isnan(found) else found
 
     def _importance(self, rounds: int) -> Vector:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lowregret import play
+from lowregret.convex.functions import QuadraticFunction
 from lowregret.domain import CvxSet, L2Ball
 from lowregret.domain.described import PREMISE
 from lowregret.errors import PartError
@@ -83,3 +84,14 @@ def test_a_reach_that_a_point_refutes_is_refused() -> None:
     aside = CvxSet(lambda w: [cp.abs(w[0]) <= 10, cp.abs(w[1]) <= 0.1], reach2=1.0)
     with pytest.raises(PartError, match="reach2 = 1 is false"):
         aside.support(np.array([0.0, 1.0]))
+
+
+@pytest.mark.parametrize("r", [1e-4, 1.0, 1e3])
+def test_strongly_convex_functions_are_certified_beside_a_solver(r: float) -> None:
+    """A projection that is a little off falls short of the maximum by its first order."""
+    ball = CvxSet(lambda w: [cp.norm(w, 2) <= r], reach2=r)
+    functions = [QuadraticFunction(z) for z in RNG.normal(size=(30, 3)) * 3 * r]
+    found, exact = (
+        play(ProjectedGradient(L2Ball(r), Constant(0.1)), functions, comparator=domain) for domain in (ball, L2Ball(r))
+    )
+    assert exact.linear_regret() * (1 - 1e-14) <= found.linear_regret() <= exact.linear_regret() * (1 + 1e-4)
