@@ -25,7 +25,8 @@ import numpy as np
 
 from lowregret.compile.numerics import norm
 from lowregret.convex.functions import ROUNDING, Sum
-from lowregret.domain import Box, Domain, L1Ball, L2Ball, LqBall, Orthant, Point, Reals, Simplex
+from lowregret.domain import Box, CvxSet, Domain, L1Ball, L2Ball, LqBall, Orthant, Point, Reals, Simplex
+from lowregret.domain.described import missed
 from lowregret.errors import PartError
 from lowregret.types import Vector
 
@@ -79,7 +80,9 @@ def minimise(p: Penalty, total: Sum, start: Vector, tolerance: float = TOLERANCE
     w = p.nearest(total.linear, total.sigma)
     value = p.penalty(w) + total.value(w)
     if p.curved or total.sigma > 0:
-        return Solution(w, value, total.excess(w) if total.sigma > 0 else 0.0)
+        short = not p.curved and isinstance(p.domain, CvxSet)  # whose projections are a solver's
+        gap = missed(p.domain, -total.linear, total.sigma, w) if short else 0.0
+        return Solution(w, value, gap + (total.excess(w) if total.sigma > 0 else 0.0))
     gap = float(total.linear @ w) + p.domain.support(-total.linear) if np.any(total.linear) else 0.0
     return Solution(w, value, max(gap, 0.0))
 

@@ -95,3 +95,4 @@ def test_strongly_convex_functions_are_certified_beside_a_solver(r: float) -> No
         play(ProjectedGradient(L2Ball(r), Constant(0.1)), functions, comparator=domain) for domain in (ball, L2Ball(r))
     )
     assert exact.linear_regret() * (1 - 1e-14) <= found.linear_regret() <= exact.linear_regret() * (1 + 1e-4)
+    assert exact.regret * (1 - 1e-13) <= found.regret <= exact.regret + 1e-4 * exact.linear_regret()
