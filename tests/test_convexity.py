@@ -427,3 +427,19 @@ def test_many_classes_in_all_units(scale: float, size: float) -> None:
     met = MetScores(-size, size, 1.0)
     assert counterexample(Odd(scale), met, size) is not None
     assert counterexample(SoftMax(scale), met, size) is None
+
+
+class Half(PseudoHuber):
+    """√(1 + r²) − 1, said to have a dual side, of which a half is missing"""
+
+    @property
+    def dual(self) -> bool:
+        return True
+
+    def conjugate(self, a: float, y: float) -> float:
+        return a * y + 1 - math.sqrt(1 - a * a)
+
+
+def test_half_of_a_dual_side_is_named() -> None:
+    with pytest.raises(PartError, match="Half says that its dual side is known, and has no `envelope`"):
+        best_in_hindsight(Half(), RNG.normal(size=(9, 2)), np.zeros(9), L2Ball(1.0))

@@ -55,6 +55,7 @@ from lowregret.regret import (
     Windows,
     regret,
 )
+from lowregret.regret.result import Regret
 from lowregret.run.begin import begin
 
 RNG = np.random.default_rng(2)
@@ -603,3 +604,10 @@ def test_regret_to_a_point_whose_losses_overflow() -> None:
     game = play(ProjectedGradient(L2Ball(1.0), Constant(1e-300)), rows, compiled=False)
     with np.errstate(all="ignore"):
         assert not np.isfinite(game.regret_to([1e250, 0.0]))
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e20])
+def test_a_gap_is_told_in_all_units(unit: float) -> None:
+    found = Regret("static", unit * np.ones(3), unit * np.full(3, 0.5), None, gap=0.1 * unit)
+    assert "between" in str(found)
+    assert "between" not in str(Regret("static", unit * np.ones(3), unit * np.full(3, 0.5), None, gap=1e-13 * unit))

@@ -169,6 +169,9 @@ def require_answer(loss: Loss, comparator: Domain) -> None:
             f"{loss} depends on the rounds played: no fixed choice has a loss of that kind, and there is no exact "
             "regret; do with the linearised regret (--certify stream)"
         )
+    for name in ("conjugate", "envelope"):
+        if isinstance(loss, Loss) and loss.dual and getattr(type(loss), name) is getattr(Loss, name):
+            raise PartError(f"{type(loss).__name__} says that its dual side is known, and has no `{name}`: see Loss")
     if isinstance(comparator, LqBall) and comparator.q not in _BALLS:
         raise PartError(
             f"the best point of an lq-ball is looked for with q = 1, 2 or infinity only, not q = {comparator.q:g}: "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-ROUNDING = 1e-12  # a gap this small, relative to 1 + |regret|, is not worth telling
+ROUNDING = 1e-12  # a gap this small, relative to the losses summed, is not worth telling
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Regret:
 
     def __str__(self) -> str:
         text = f"{self.value:.6g}"
-        if self.gap > ROUNDING * (1 + abs(self.low)):
+        if self.gap > ROUNDING * float(np.sum(np.abs(self.mine)) + np.sum(np.abs(self.theirs))):
             text = f"between {rounded_down(self.low)} and {rounded_up(self.high)}"
         if self.bound is not None and self.certificate is not None:
             text += f" ≤ {rounded_up(self.bound)} ({self.certificate.id})"
