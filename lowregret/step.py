@@ -12,6 +12,7 @@ import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+from lowregret.compile.numerics import FAINT
 from lowregret.compile.part import Part
 from lowregret.state import ENERGY, LOSS, ROUNDS, State
 
@@ -168,6 +169,8 @@ class Own(Step):
 class PassiveAggressive(Step):
     """η_t = min(C, ℓ_t/‖z_t‖²): as far as the row's loss asks (PA; PA-I with a finite C).
 
+    A row so short that its square lacks digits, or the rate is no number, moves nothing.
+
     `squared`: ℓ_t/(‖z_t‖² + 1/(2C)), which penalises the squared loss that remains (PA-II). Crammer et al. 2006.
     """
 
@@ -185,12 +188,13 @@ class PassiveAggressive(Step):
         return True
 
     def rate(self, s: State, present: float) -> float:
-        if not present > 0.0:
+        if present < FAINT * FAINT:
             return 0.0
         loss = max(s.sums[LOSS], 0.0)
         if self.squared:
             return loss / (present + 0.5 / self.C)
-        return min(self.C, loss / present)
+        eta = min(self.C, loss / present)
+        return eta if eta < math.inf else 0.0
 
     def gain(self, eta: float, loss: float, energy: float) -> float:
         """η(2ℓ − η‖z‖²); PA-II: η(2ℓ − η(‖z‖² + 1/(2C))) = ηℓ"""

@@ -110,7 +110,11 @@ class Learner(Part):
     # ---- compiled ----------------------------------------------------------------------------------------------------
 
     def square(self, x: Rows, i: int) -> float:
-        """‖x_i‖², bias included. Four sums: fast, in an order of addition that never changes."""
+        """‖x_i‖², bias included."""
+        return self.bare_square(x, i) + self.bias * self.bias
+
+    def bare_square(self, x: Rows, i: int) -> float:
+        """‖x_i‖² without the bias. Four sums: fast, in an order of addition that never changes."""
         k, end = x.begin(i), x.end(i)
         one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
         q0 = q1 = q2 = q3 = 0.0
@@ -123,7 +127,7 @@ class Learner(Part):
         while k < end:
             q0 += x.value(i, k) * x.value(i, k)
             k += one
-        return (q0 + q1) + (q2 + q3) + self.bias * self.bias
+        return (q0 + q1) + (q2 + q3)
 
     def weighed_square(self, s: State, x: Rows, i: int) -> float:
         """Σ metric(j)·x_i[j]²"""
@@ -350,9 +354,8 @@ def learn_rows(
 ) -> int:
     """Learn rows i, i+1, … until `until` rounds are done or the rows end; returns the first row not learnt.
 
-    Stops early at a row that cannot be learnt (its label, weight or score is not acceptable), or whose numbers reach
-    the limit, leaving the state as it was before that row. An empty `weights` means 1 everywhere; a row of weight 0 is
-    scored but changes nothing.
+    Stops early at a row that cannot be learnt, or whose numbers reach the limit, leaving the state as it was before it.
+    An empty `weights` means 1 everywhere; a row of weight 0 is scored but changes nothing.
     """
     while i < y.size and s.counts[ROUNDS] < until:
         weight = weights[i] if weights.size > 0 else 1.0

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lowregret.compile.kernel import kernel
+from lowregret.compile.numerics import FAINT
 from lowregret.compile.part import Part
 from lowregret.errors import PartError
 from lowregret.learner.late import DRIFT, Waiting
@@ -91,8 +92,21 @@ class Multiclass(Learner):
         """The factor of row i: 1, or 1/‖x_i‖ where rows are made unit vectors."""
         if not self.unit:
             return 1.0
-        square = self.square(x, i) - self.bias * self.bias
-        return 1.0 / math.sqrt(square) if square > 0.0 else 1.0
+        square = self.bare_square(x, i)
+        if square < FAINT * FAINT:
+            return self.magnified(x, i)
+        return 1.0 / math.sqrt(square)
+
+    def magnified(self, x: Rows, i: int) -> float:
+        """1/‖x_i‖ of a row whose square lacks digits, in the unit of its largest entry; 1 if that is beyond numbers."""
+        largest, square = 0.0, 0.0
+        for k in range(x.begin(i), x.end(i)):
+            largest = max(largest, abs(x.value(i, k)))
+        for k in range(x.begin(i), x.end(i)):
+            share = x.value(i, k) / largest if largest > 0.0 else 0.0
+            square += share * share
+        factor = 1.0 / largest / math.sqrt(square) if largest > 0.0 else 1.0
+        return factor if factor < math.inf else 1.0
 
     def dot(self, s: State, x: Rows, i: int, factor: float, known: int, raw: Cells) -> None:
         """raw[ℓ] = ⟨w_ℓ, x_i⟩ up to the rule's scale, ℓ < known: O(nnz · classes), in an order that never changes."""
@@ -197,8 +211,10 @@ class Multiclass(Learner):
 
     def length(self, x: Rows, i: int, factor: float) -> float:
         """The square of the length of row i as it is learnt, bias included."""
-        bias = self.bias * self.bias
-        return factor * factor * (self.square(x, i) - bias) + bias if self.unit else self.square(x, i)
+        if not self.unit:
+            return self.square(x, i)
+        square = factor * factor * self.bare_square(x, i) if factor * FAINT < 1.0 else 1.0
+        return square + self.bias * self.bias
 
     def push_lanes(self, s: State, x: Rows, i: int, factor: float, known: int, slopes: Cells, round_sums: Any) -> Any:
         """All lanes, one after the other within each feature."""

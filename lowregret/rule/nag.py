@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from lowregret.compile.numerics import FAINT
 from lowregret.rule.per_coordinate import PerCoordinate
 from lowregret.state import SLOPE, WEIGHT, State, slot
 from lowregret.types import Index, Vector, cell
@@ -21,9 +22,10 @@ Sums = tuple[float, float, float]
 class NAG(PerCoordinate):
     """w ← w − η√(t/N)·z/(s√Σz²), s = max |x|, N = Σ_tΣ_j(x/s)²; when s grows to s', w ← w·s/s' first: NAG.
 
-    Ross, Mineiro and Langford 2013; t and N count the rounds with a sub-gradient, and s is that of the rounds before
-    when the row is scored. Scores do not change if a feature is multiplied by a number, to the last bit if that is a
-    power of two. No theorem here bounds the regret in advance: the linearised regret is certified. O(nnz) per row.
+    Ross, Mineiro and Langford 2013; t and N count the rounds with a sub-gradient whose slope has a square, and s is
+    that of the rounds before when the row is scored. Scores do not change if a feature is multiplied by a number, to
+    the last bit if that is a power of two. No theorem here bounds the regret in advance: the linearised regret is
+    certified. O(nnz) per row.
     """
 
     eta: float = 0.5
@@ -47,8 +49,11 @@ class NAG(PerCoordinate):
 
     def open(self, s: State, inner: float, product: float, square: float, ridge: float) -> Sums:
         """(‖z_t‖², η√(t/N), max |w_t|); `square` is slope²·Σ(x/s)²."""
+        steep = s.sums[SLOPE] * s.sums[SLOPE]
+        if steep < FAINT * FAINT:  # whose digits are lost
+            return 0.0, 0.0, 0.0
         s.sums[TURNS] += 1.0
-        s.sums[CONTENT] += square / (s.sums[SLOPE] * s.sums[SLOPE])
+        s.sums[CONTENT] += square / steep
         content = s.sums[CONTENT]
         return 0.0, self.eta * math.sqrt(s.sums[TURNS] / content) if content > 0.0 else 0.0, 0.0
 

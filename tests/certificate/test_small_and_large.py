@@ -26,8 +26,10 @@ from lowregret.loss import (
     Absolute,
     Affine,
     Cost,
+    EpsilonInsensitive,
     Hinge,
     Logistic,
+    Loss,
     MultiHinge,
     MultiLoss,
     PerceptronLoss,
@@ -283,3 +285,40 @@ def test_bounds_that_are_no_numbers_say_nothing() -> None:
     learner = Linear(Hinge(), AdaGrad(1.0, Box(-1e170, 1e170)))
     run = train(learner, x, np.sign(x[:, 0]), compiled=False)
     assert not any(math.isnan(c.bound) or math.isnan(c.promised) for c in run.certificates)
+
+
+@pytest.mark.parametrize(("score", "weight"), [(500.0, 1.0), (-1.0, 1e-200)])
+def test_a_slope_without_a_square_destroys_no_nag(score: float, weight: float) -> None:
+    """A row rightly scored at 500 has a slope of 1e-217: 0/0 was added to what all later rates come from."""
+    x = np.random.default_rng(0).normal(size=(400, 2))
+    run = train(zoo.nag(Logistic()), x, np.sign(x[:, 0]), compiled=False)
+    run.learn([[score / run.weights[0], 0.0]], [1.0], [weight])
+    run.learn(x, np.sign(x[:, 0]))
+    assert np.isfinite(run.weights).all()
+    assert run.rounds == 801
+    assert run.certificate.holds
+
+
+@pytest.mark.parametrize("size", [1e-140, 1e-143, 3e-150, 1e-158, 1e-161, 5e-324])
+@pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.1)], ids=["hinge", "epsilon"])
+def test_a_row_too_short_for_its_square_destroys_no_passive_aggressive(loss: Loss, size: float) -> None:
+    """The loss over a square of 1e-316 is infinite, and so were the weights."""
+    run = train(zoo.pa(loss), [[1.0, 2.0], [-1.0, 0.5]], [1.0, -1.0], compiled=False)
+    run.learn([[size, 0.0], [1.0, 1.0]], [-1.0, 1.0])
+    assert np.isfinite(run.weights).all()
+    assert run.rounds == 4
+    assert all(c.holds for c in run.certificates if c.premises_hold)
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_unit_rows_of_any_size_are_learnt_alike(bias: float) -> None:
+    """Beside the square of a bias, that of features of 1e-9 was nothing, and such rows were not scaled."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 3))
+    learner = Multiclass(MultiHinge(), ProjectedGradient(L2Ball(3.0), Constant(0.5)), bias=bias, unit=True)
+    y = np.argmax(x, axis=1)
+    runs = [train(learner, size * x, y, compiled=False) for size in (1.0, 2.0**-30, 2.0**-500, 2.0**-600, 2.0**400)]
+    for run in runs:
+        assert run.loss == pytest.approx(runs[0].loss, rel=1e-9)
+        assert run.certificate.holds
+        assert run.certificate.bound == pytest.approx(runs[0].certificate.bound, rel=1e-9)
