@@ -23,10 +23,7 @@ from lowregret.types import Vector
 
 PREMISE = "the loss is convex in the score, its slope its derivative, and what it declares is so"
 CLOSE = 1e-9  # what may be missing, of the numbers compared
-ROUNDING, JUMPS = (
-    1e-12,
-    4.0,
-)  # what rounding may hide: of the largest value at most, and so many jumps of those compared
+ROUNDING, JUMPS = 1e-12, 4.0  # what rounding may hide: of the largest value at most, and jumps of those compared
 NARROW = 1e-8  # distances, relative to scores and labels, at which nothing but rounding is seen
 MOST_LABELS, GRID, SCALES = 24, 40, 60
 FARTHEST = 1e100
