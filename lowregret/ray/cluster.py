@@ -21,6 +21,7 @@ HOST_AND_PORT = re.compile(r"(?:ray://)?\[?([^/\s]+?)\]?:(\d{1,5})")
 SETTINGS, FRAME = b"\x04", 9  # of HTTP/2: the kind that the fourth byte of a frame says, and the bytes of its head
 GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + SETTINGS + bytes(5)  # and no settings
 PATIENCE = 20.0  # seconds until a cluster must have answered
+PRINTS = "RAY_TQDM_PATCH_PRINT"  # of Ray: whether it replaces Python's print, which compiled parts may then not call
 REACHABLE = "ENABLE_RAY_CLUSTER"  # of Ray: whether its nodes are to be reached from other machines
 
 
@@ -34,6 +35,7 @@ def cluster(address: str, workers: int) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
+    os.environ.setdefault(PRINTS, "0")
     how: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "job_config": _job()}
     if address == LOCAL:
         how |= {"address": LOCAL, "num_cpus": max(workers, os.cpu_count() or 1), "include_dashboard": False}

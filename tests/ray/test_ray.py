@@ -55,6 +55,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def local() -> Iterator[None]:
     with cluster("local", 3):
         yield
+    assert type(print) is type(len)  # Ray left Python's, which parts may call in compiled code
 
 
 @pytest.mark.parametrize("scheme", ["", "ray://"])
