@@ -14,6 +14,7 @@ import numpy as np
 
 from lowregret.certificate.certificate import Premise
 from lowregret.certificate.evidence import Evidence
+from lowregret.certificate.rounding import over_rounds
 from lowregret.domain import Box, L1Ball, L2Ball, LqBall, Point, Simplex
 from lowregret.learner.linear import Learner
 from lowregret.rule.adagrad import CURVED, GROWN, PULL, PULLED, SQUARES, AdaGrad, Diagonal, Metric
@@ -21,6 +22,7 @@ from lowregret.rule.base import WIDEST
 from lowregret.rule.ftrl_proximal import FTRLProximal
 from lowregret.types import Vector
 
+MOVES = 8.0  # operations by which a weight is moved, and the sums that it is computed from
 Summand = Callable[[Any], Vector]  # u ↦ (φ_j(u[j]))_j; a number stands for a vector of it, at a fifth of the cost
 
 
@@ -82,6 +84,31 @@ def precisions(e: Evidence) -> float:
     return highest(e, phi) + rest / 2
 
 
+def precision_terms(e: Evidence) -> float:
+    """The size of what `precisions` is a difference of, and what rounding each weight once a round adds to it.
+
+    A weight that is off by 3·2⁻⁵³·W, W the largest, adds that times P_t|w_t − u| to ½P_t(w_t − u)², and sums from which
+    weights are computed, of size P·W + l1, as much times |w_t − u| each.
+    """
+    rule = e.learner.rule
+    assert isinstance(rule, Metric)
+    table, start, widest = columns(e), e.start, float(e.sums[WIDEST])
+    first = rule.precision(0.0)
+    l1, l2 = (rule.l1, rule.l2) if isinstance(rule, FTRLProximal) else (0.0, 0.0)
+    curvature = _final(rule, table) + l2
+    pull = np.abs(table[:, int(PULL)]) + first * np.abs(start)
+    seen = table[:, int(SQUARES)] > 0
+
+    def once(u: Any) -> Vector:
+        return (0.5 * u * u) * curvature + np.abs(u) * (pull + l1)
+
+    def often(u: Any) -> Vector:
+        return np.where(seen, MOVES * (widest + np.abs(u)) * (widest * curvature + l1), 0.0)
+
+    kept = float(e.sums[PULLED] + e.sums[CURVED]) + highest(e, often)
+    return highest(e, once) + first * float(start @ start) + over_rounds(e, kept)
+
+
 def _final(rule: Metric, table: Vector) -> Vector:
     """P_T, per coordinate"""
     return rule.precisions(table[:, int(SQUARES)])
@@ -118,6 +145,14 @@ def duchi(e: Evidence) -> float:
     total = grown + rule.precision(0.0) * e.dimension
     across = largest_distance(e)
     return across * (across * total) / 2 + rule.eta * (rule.eta * grown)
+
+
+def duchi_terms(e: Evidence) -> float:
+    """The size of what rounding each weight once a round adds to (D_∞²/2)Σ_j P_T: W·D_∞ΣP_T as often."""
+    rule = e.learner.rule
+    assert isinstance(rule, AdaGrad)
+    total = float(e.sums[GROWN]) + rule.precision(0.0) * e.dimension
+    return over_rounds(e, MOVES * float(e.sums[WIDEST]) * (largest_distance(e) * total))
 
 
 def bounded(e: Evidence) -> tuple[Premise, ...]:

@@ -86,9 +86,16 @@ def of_bound(e: Evidence, bound: float) -> float:
     return share + drift(e) + EPSILON * e.rounds * abs(bound) if bound < math.inf else share
 
 
-def of_terms(e: Evidence, size: float) -> float:
-    """By how much a difference of terms of this size, each computed once, may be off."""
-    return EPSILON * (e.dimension + EXTRA) * size if size < math.inf else 0.0
+def of_terms(e: Evidence, size: float, bound: float) -> float:
+    """By how much a bound may be off that is a difference of terms of this size, each computed once; 0 of ∞."""
+    if not bound < math.inf:
+        return 0.0
+    return EPSILON * (e.dimension + EXTRA) * size if size < math.inf else math.inf
+
+
+def over_rounds(e: Evidence, size: float) -> float:
+    """The size, as `of_terms` counts it, of terms of this size that were added up over all rounds."""
+    return (1 + e.rounds / (e.dimension + EXTRA)) * size
 
 
 def drift(e: Evidence) -> float:

@@ -7,13 +7,26 @@ import math
 import numpy as np
 
 from lowregret.certificate.certificate import Premise
-from lowregret.certificate.coordinates import columns
+from lowregret.certificate.coordinates import MOVES, columns
 from lowregret.certificate.evidence import Evidence
+from lowregret.certificate.rounding import over_rounds
 from lowregret.compile.numerics import squared
 from lowregret.domain import Point
 from lowregret.loss import Logistic, Loss
-from lowregret.rule.newton import BROADEST, DETERMINED, FARTHEST, HEAVIEST, MATRIX, PULL, SQUARED, STEEPEST_LOSS, Newton
-from lowregret.state import LINEAR
+from lowregret.rule.base import WIDEST
+from lowregret.rule.newton import (
+    BROADEST,
+    DETERMINED,
+    FARTHEST,
+    HEAVIEST,
+    MATRIX,
+    PULL,
+    RENEWAL,
+    SQUARED,
+    STEEPEST_LOSS,
+    Newton,
+)
+from lowregret.state import ENERGY, LINEAR
 from lowregret.types import Vector
 
 HALVINGS = 200
@@ -42,6 +55,21 @@ def plain_bound(e: Evidence) -> float:
             largest = float(_eigen(matrix)[0][-1])
             tilt = largest * squared(e.reach) + 2 * e.reach * float(np.linalg.norm(pull))
     return curved_bound(e) + gamma / 2 * (tilt + float(e.sums[SQUARED]))
+
+
+def newton_terms(e: Evidence) -> float:
+    """The size of what bounds are a difference of, by Σ‖z_t‖²(‖w_t‖ + ‖u‖)², and what rounding weights and A⁻¹ adds.
+
+    A⁻¹ is off by MOVES·(d + 16)·2⁻⁵³/ε, of its length 1/ε at most, so ⟨AA⁻¹z_t − z_t, w_t − u⟩ by ‖A‖ ≤ ε + Σ‖z_t‖²
+    times that, where ‖A‖ hardly exceeds ε once for each row since A was last inverted: what updates by single rows add
+    up to is not proved, but was always seen to be less.
+    """
+    rule, widest = _rule(e), float(e.sums[WIDEST]) * math.sqrt(e.dimension)
+    energy = float(e.sums[ENERGY])
+    across, since = widest + e.reach, min(e.rounds, max(RENEWAL, e.dimension))
+    steps = math.sqrt(e.rounds * energy) * (since + energy / rule.epsilon) * (MOVES * across)
+    tilts = rule.gamma * (energy + rule.epsilon) * (MOVES * across * across)
+    return steps + over_rounds(e, tilts + float(e.sums[DETERMINED]) / rule.gamma)
 
 
 def curved_regret(e: Evidence) -> float | None:

@@ -16,11 +16,33 @@ import numpy as np
 
 from lowregret.certificate.betting import freegrad, freegrad_terms, kt_closed, kt_exact, kt_premise, kt_terms
 from lowregret.certificate.certificate import Certificate, Premise
-from lowregret.certificate.coordinates import bounded, duchi, gap, has_roots, of_rule, precisions
+from lowregret.certificate.coordinates import (
+    bounded,
+    duchi,
+    duchi_terms,
+    gap,
+    has_roots,
+    of_rule,
+    precision_terms,
+    precisions,
+)
 from lowregret.certificate.evidence import Evidence
 from lowregret.certificate.passive_aggressive import speaks_of
+from lowregret.certificate.projected import (
+    aggressive_step,
+    constant_rate,
+    curves,
+    dual,
+    falling_rate,
+    is_bounded,
+    sqrt_observed,
+    sqrt_premise,
+    sqrt_printed,
+    sqrt_tuned,
+    weighted,
+)
 from lowregret.certificate.rounding import of_bound, of_terms
-from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, plain_bound
+from lowregret.certificate.second_order import curved_bound, curved_premise, curved_regret, newton_terms, plain_bound
 from lowregret.compile.numerics import squared_over
 from lowregret.domain import L2Ball, Point, Reals
 from lowregret.learner.linear import Learner, Linear
@@ -28,9 +50,8 @@ from lowregret.loss import Hinge
 from lowregret.mirror import Entropy, Euclidean, Mirror, PNorm, UnnormalisedEntropy
 from lowregret.mirror.entropy import LOCAL, LOWEST, SPREAD
 from lowregret.rule import KT, Diagonal, FreeGrad, FTRLProximal, MirrorDescent, Newton, ProjectedGradient
-from lowregret.rule.projected_gradient import WON
-from lowregret.state import ENERGY, LARGEST, LINEAR, STEPPED, TOTAL
-from lowregret.step import Constant, InverseSqrt, InverseTime, PassiveAggressive, WeightedInverseTime
+from lowregret.state import ENERGY, LINEAR, STEPPED
+from lowregret.step import Constant, InverseSqrt, InverseTime, WeightedInverseTime
 
 
 @dataclass(frozen=True)
@@ -68,7 +89,7 @@ class Theorem:
             premises=(e.inside, *e.trusted, *e.rates, *self.premises(e)),
             measure=self.measure,
             slack=self.slack(e),
-            rounding=of_bound(e, bound) + of_terms(e, self.terms(e)),
+            rounding=of_bound(e, bound) + of_terms(e, self.terms(e), bound),
         )
 
 
@@ -205,73 +226,10 @@ def _non_negative(e: Evidence) -> tuple[Premise, ...]:
 # ---- projected gradient descent ------------------------------------------------------------------------------------
 
 
-def _constant_eager(e: Evidence) -> float:
-    return squared_over(e.from_start, 2 * e.rate) + e.rate / 2 * float(e.sums[ENERGY])
-
-
-def _decreasing(e: Evidence) -> float:
-    return squared_over(e.spread, 2 * e.rate) + float(e.sums[STEPPED]) / 2
-
-
-def _sqrt_observed(e: Evidence) -> float:
-    radius = e.learner.rule.domain.reach(2, e.dimension)
-    growth = 1 / e.rate - 1 / e.first_rate
-    away = e.from_start if np.any(e.start) else radius
-    return squared_over(away, 2 * e.first_rate) + 2 * radius * (radius * growth) + float(e.sums[STEPPED]) / 2
-
-
-def _sqrt_scale(e: Evidence) -> tuple[float, float]:
-    """U, and the G for which η = √2·U/G."""
-    step = e.learner.rule.schedule()
-    assert isinstance(step, InverseSqrt)
-    radius = e.learner.rule.domain.reach(2, e.dimension)
-    return radius, math.sqrt(2) * radius / step.eta
-
-
-_SLACK = 1 + 1e-12  # by which observed lengths may exceed G for having been rounded
-
-
-def _sqrt_tuned(e: Evidence) -> float:
-    """UG√(8T), which ‖z_t‖ ≤ sG, s ≥ 1, makes s² times as much at most: so much as the premise lets rounding pass."""
-    radius, lipschitz = _sqrt_scale(e)
-    beyond = min(max(math.sqrt(e.sums[LARGEST]) / lipschitz, 1.0), _SLACK)
-    return radius * lipschitz * math.sqrt(8 * e.rounds) * (beyond * beyond)
-
-
-def _sqrt_premise(e: Evidence) -> tuple[Premise, ...]:
-    lipschitz, seen = _sqrt_scale(e)[1], math.sqrt(e.sums[LARGEST])
-    return (Premise(f"‖z_t‖ ≤ G = √2·U/η = {lipschitz:.6g}", seen <= lipschitz * _SLACK, seen),)
-
-
-def _sqrt_printed(e: Evidence) -> float:
-    step, root = e.learner.rule.schedule(), math.sqrt(max(e.rounds, 1))
-    assert isinstance(step, InverseSqrt)
-    across = e.learner.rule.domain.diameter(e.dimension)
-    return across * root * (across / (2 * step.eta)) + step.eta * float(e.sums[LARGEST]) * (root - 0.5)
-
-
-def _is_bounded(e: Evidence) -> tuple[Premise, ...]:
-    across = e.learner.rule.domain.diameter(e.dimension)
-    return (Premise("the domain is bounded", across < math.inf, across),)
-
-
 def _is_svm(learner: Learner) -> bool:
     step = learner.rule.schedule()
     ones = isinstance(step, InverseSqrt) and step.eta == 1
     return ones and _sqrt_ball(learner) and isinstance(learner.loss, Hinge) and learner.bias > 0
-
-
-def _curved(e: Evidence) -> tuple[Premise, ...]:
-    step = e.learner.rule.schedule()
-    needed = step.sigma if isinstance(step, InverseTime) else step.lam if isinstance(step, WeightedInverseTime) else 0.0
-    curved = math.fsum([e.learner.ridge, e.curvature, -needed]) >= 0  # its sign is exact
-    return (Premise(f"losses are {needed:.6g}-strongly convex", curved, e.learner.ridge + e.curvature),)
-
-
-def _weighted(e: Evidence) -> float:
-    step = e.learner.rule.schedule()
-    assert isinstance(step, WeightedInverseTime)
-    return 2 * float(e.sums[ENERGY]) / (step.lam * max(e.rounds * (e.rounds + 3), 1))
 
 
 def _is_weighted(learner: Learner) -> bool:
@@ -281,19 +239,8 @@ def _is_weighted(learner: Learner) -> bool:
 def _climbs_dual(learner: Learner) -> bool:
     if not (isinstance(learner, Linear) and speaks_of(learner) and isinstance(learner.rule, ProjectedGradient)):
         return False
-    step = _step_of(learner)
+    step = aggressive_step(learner)
     return math.isfinite(step.C) and not step.squared
-
-
-def _step_of(learner: Learner) -> PassiveAggressive:
-    step = learner.rule.schedule()
-    assert isinstance(step, PassiveAggressive)
-    return step
-
-
-def _dual(e: Evidence) -> float:
-    c = _step_of(e.learner).C
-    return squared_over(e.from_start, 2 * c) + float(e.sums[TOTAL]) - float(e.sums[WON]) / (2 * c)
 
 
 _FREE = lazy(UnnormalisedEntropy)
@@ -323,26 +270,26 @@ THEOREMS = (
     Theorem("THM-2.23", _UNNORMALISED + "ηΣ_tΣ_i w_t z_t²", _FREE, _local(1.0), _bounded_below),
     Theorem("THM-2.23+", _UNNORMALISED + "(η/2)Σ_tΣ_i w_t z_t²", _FREE, _local(0.5), _non_negative),
     Theorem("LAZY-DEC", "(R(u) − R(w₁))/η_T + (1/2σ)Ση_t‖z_t‖_*²", _strong(constant=False), _changing),
-    Theorem("THM-14.5", "‖w₁ − u‖²/(2η) + (η/2)Σ‖z_t‖²", eager(Constant), _constant_eager),
-    Theorem("EAGER-DEC", "D²/(2η_T) + ½Ση_t‖z_t‖²", eager(), _decreasing),
-    Theorem("THM-4.1.3", "D²√T/(2η) + ηG²(√T − ½)", eager(InverseSqrt), _sqrt_printed, _is_bounded),
-    Theorem("ONLINE-SVM", "2λ²√T + G²(√T − ½)", _is_svm, _sqrt_printed),
-    Theorem("EQ-8", "UG√(8T)", _sqrt_ball, _sqrt_tuned, _sqrt_premise),
-    Theorem("EQ-8+", "U²/(2η₁) + 2U²(1/η_T − 1/η₁) + ½Ση_t‖z_t‖²", _sqrt_ball, _sqrt_observed),
-    Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, _curved),
+    Theorem("THM-14.5", "‖w₁ − u‖²/(2η) + (η/2)Σ‖z_t‖²", eager(Constant), constant_rate),
+    Theorem("EAGER-DEC", "D²/(2η_T) + ½Ση_t‖z_t‖²", eager(), falling_rate),
+    Theorem("THM-4.1.3", "D²√T/(2η) + ηG²(√T − ½)", eager(InverseSqrt), sqrt_printed, is_bounded),
+    Theorem("ONLINE-SVM", "2λ²√T + G²(√T − ½)", _is_svm, sqrt_printed),
+    Theorem("EQ-8", "UG√(8T)", _sqrt_ball, sqrt_tuned, sqrt_premise),
+    Theorem("EQ-8+", "U²/(2η₁) + 2U²(1/η_T − 1/η₁) + ½Ση_t‖z_t‖²", _sqrt_ball, sqrt_observed),
+    Theorem("THM-14.11", "Σ‖z_t‖²/(2σt)", eager(InverseTime), lambda e: float(e.sums[STEPPED]) / 2, curves),
     Theorem(
         "THM-14.12",
         "2Σ‖z_t‖²/(λT(T+3)), round t counting 2(t+1)/(T(T+3))",
         _is_weighted,
-        _weighted,
-        _curved,
+        weighted,
+        curves,
         measure="weighted regret",
     ),
     Theorem(
         "DUAL",
         "‖u − w₁‖²/(2C) + Σ(f_t(w_t) − Δ_t), Δ_t = α_tℓ_t − (C/2)α_t²‖x_t‖² what round t adds to the dual, α_t = η_t/C",
         _climbs_dual,
-        _dual,
+        dual,
         linear=lambda e: None,
         curved=True,
         beside=True,
@@ -354,14 +301,16 @@ THEOREMS = (
         precisions,
         slack=gap,
         needs_table=True,
+        terms=precision_terms,
     ),
-    Theorem("ADAGRAD", "D_∞²/(2η)·Σ_j(β + √S_T) + ηΣ_j√S_T", has_roots, duchi, bounded),
+    Theorem("ADAGRAD", "D_∞²/(2η)·Σ_j(β + √S_T) + ηΣ_j√S_T", has_roots, duchi, bounded, terms=duchi_terms),
     Theorem(
         "FTRL-PROXIMAL",
         "½Σ_jΣ_t(P_t − P_{t−1})(w_t − u)² + ½(P₀ + l2)‖u‖² + l1·‖u‖₁ + ½Σ_jΣ_t z_t²/(P_t + l2)",
         of_rule(FTRLProximal),
         precisions,
         needs_table=True,
+        terms=precision_terms,
     ),
     Theorem("KT+", "LΣ_j(ε + F*(u))", of_rule(KT), kt_exact, kt_premise, needs_table=True, terms=kt_terms),
     Theorem("KT", "LΣ_j(|u|√(n·ln(1 + 24n²u²/ε²)) + ε)", of_rule(KT), kt_closed, kt_premise, needs_table=True),
@@ -382,6 +331,7 @@ THEOREMS = (
         needs_table=True,
         linear=curved_regret,
         curved=True,
+        terms=newton_terms,
     ),
     Theorem(
         "NEWTON-ANY",
@@ -389,6 +339,7 @@ THEOREMS = (
         of_rule(Newton),
         plain_bound,
         needs_table=True,
+        terms=newton_terms,
     ),
 )
 

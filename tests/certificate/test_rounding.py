@@ -21,7 +21,7 @@ from lowregret.experts import AdaHedge, ExpertMixture, Hedge, MLPoly, Squint
 from lowregret.learner.linear import Linear
 from lowregret.loss import Absolute, Cost, Hinge, Square
 from lowregret.mirror import Euclidean
-from lowregret.rule import MirrorDescent, ProjectedGradient
+from lowregret.rule import AdaGrad, DiagonalNewton, FTRLProximal, MirrorDescent, Newton, ProjectedGradient
 from lowregret.run.begin import begin
 from lowregret.step import Constant
 
@@ -268,3 +268,52 @@ def test_what_premises_of_surrogates_let_pass_is_rounding() -> None:
     found = surrogate_certificate(points, vectors, losses, np.zeros(2), np.zeros(1), 1.0)
     assert found.premises_hold
     assert losses.sum() <= found.proved
+
+
+# ---- bounds that are differences of much larger sums -----------------------------------------------------------------
+
+
+def _against_the_last(seed: int, rule: Any) -> tuple[Fraction, list[Certificate]]:
+    """The regret against the iterate after the last round, exactly, and what is certified of it."""
+    rng = np.random.default_rng(seed)
+    d, rounds = int(rng.integers(1, 3)), int(rng.integers(2, 80))
+    X = rng.normal(size=(rounds, d)) * 10.0 ** rng.choice([0, 0, 0, 2, -3, 4], size=(rounds, 1))
+    y = rng.normal(size=rounds) * 10.0 ** rng.choice([0, 3, 6])
+    if rng.random() < 0.5:
+        y = np.abs(y) + 1e7
+    run = train(Linear(Absolute(), rule), X, y)
+    run.comparator = Point(run.point)
+    u = [Fraction(float(v)) for v in run.point]
+    ours, theirs = Fraction(0), Fraction(0)
+    for x, label, score in zip(X, y, run.scores, strict=True):
+        ours += abs(Fraction(float(score)) - Fraction(float(label)))
+        theirs += abs(sum(a * Fraction(float(b)) for a, b in zip(u, x, strict=True)) - Fraction(float(label)))
+    return ours - theirs, [c for c in run.certificates if c.premises_hold]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "rule",
+    [
+        DiagonalNewton(0.1),
+        DiagonalNewton(10.0, domain=Box(1e6, 1e6 + 3)),
+        AdaGrad(0.1, Box(1e6, 1e6 + 3)),
+        FTRLProximal(0.1, l1=0.0, l2=0.0),
+        Newton(0.1),
+        Newton(100.0),
+    ],
+    ids=["diagonal", "diagonal-far", "adagrad-far", "ftrl", "newton", "newton-firm"],
+)
+def test_parabolas_of_each_coordinate_are_not_promised_too_little(rule: Any, seed: int) -> None:
+    exact, found = _against_the_last(seed, rule)
+    for c in found:
+        assert c.holds, c
+        assert c.bound == math.inf or exact <= Fraction(c.promised), c
+        assert exact <= Fraction(c.proved), c
+
+
+def test_they_promise_no_more_than_a_millionth_above_on_plain_numbers() -> None:
+    X, y = RNG.normal(size=(200, 3)), RNG.normal(size=200)
+    for rule in (DiagonalNewton(), AdaGrad(), FTRLProximal(), Newton()):
+        for c in train(Linear(Square(), rule), X, y).certificates:
+            assert c.rounding <= 1e-6 * c.bound, c
