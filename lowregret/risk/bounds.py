@@ -85,11 +85,7 @@ def risks(e: RiskEvidence, delta: float) -> list[RiskCertificate]:
     if not e.tally.rounds:
         return []
     premises = tuple(shared_premises(e))
-    rule, d = e.learner.rule, e.state.dimension
-    trusted = (
-        *convexity(e.learner.loss, e.met, rule.domain.reach(2, d) + displaced(e.learner)),
-        *keeping(rule, d, e.state.sums),
-    )
+    trusted = tuple(trusted_premises(e))
     if e.knows_outputs:
         found = [*_given(trusted, _of_output(e, delta)), *_of_errors(e, delta), *_given(trusted, _expected(e))]
     else:
@@ -123,6 +119,13 @@ def shared_premises(e: RiskEvidence) -> Iterator[Premise]:
     yield Premise("every round was counted", e.tally.rounds == e.rounds, e.tally.rounds)
     if e.orderly is not None:
         yield Premise(IN_ORDER, e.orderly)
+
+
+def trusted_premises(e: RiskEvidence) -> Iterator[Premise]:
+    """The premises of bounds on losses, and of those promised: parts of the user's own are what they say."""
+    rule, d = e.learner.rule, e.state.dimension
+    yield from convexity(e.learner.loss, e.met, rule.domain.reach(2, d) + displaced(e.learner))
+    yield from keeping(rule, d, e.state.sums)
 
 
 def chance(against: float) -> str:

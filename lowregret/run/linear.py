@@ -15,7 +15,7 @@ from lowregret.errors import PartError
 from lowregret.learner.growth import Together
 from lowregret.learner.linear import Linear, learn_rows, score_rows, write_model, write_point
 from lowregret.learner.validate import require_cheap
-from lowregret.risk.bounds import RiskEvidence, shared_premises
+from lowregret.risk.bounds import RiskEvidence, shared_premises, trusted_premises
 from lowregret.risk.kept_trial import Foretold
 from lowregret.risk.online_to_batch import RiskCertificate
 from lowregret.risk.promised import Against, promised_risks
@@ -88,7 +88,8 @@ class LinearRun(ScoredRun):
         scores = np.empty(rows.y.size)
         score_rows(self.learner.scorer, fixed, rows.x, EVERY, scores)
         longest, label = math.hypot(length(rows.x), self.learner.bias), float(np.max(np.abs(rows.y), initial=0.0))
-        known = tuple(shared_premises(RiskEvidence.of(self)))
+        seen = RiskEvidence.of(self)
+        known = (*shared_premises(seen), *trusted_premises(seen))
         return promised_risks(self.learner, Against(fixed, scores, rows.y, longest, label), delta, known)
 
     # ---- inside ------------------------------------------------------------------------------------------------------

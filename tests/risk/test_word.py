@@ -12,12 +12,12 @@ import pytest
 from lowregret import KernelPerceptron, tuned, zoo
 from lowregret.convex.functions import QuadraticFunction, ScoreFunction
 from lowregret.convex.leader import FollowTheRegularisedLeader
-from lowregret.domain import Box, L2Ball, Reals
+from lowregret.domain import Box, Domain, L2Ball, Reals
 from lowregret.errors import DataError, PartError
 from lowregret.learner.kernel_perceptron import Gaussian
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
-from lowregret.loss import Absolute, Hinge, Logistic, PerceptronLoss, Softmax
+from lowregret.loss import Absolute, Hinge, Logistic, Loss, PerceptronLoss, Softmax
 from lowregret.mirror import Euclidean
 from lowregret.output import Average, Last, Output, Random, WeightedAverage
 from lowregret.play import Game, play
@@ -27,6 +27,7 @@ from lowregret.run.amplify import amplify, runs_needed
 from lowregret.step import Constant, InverseTime, WeightedInverseTime
 from lowregret.structured import Chain, Classes, StructuredRun, sequences, structured_perceptron, structured_svm
 from lowregret.train import train
+from lowregret.types import Vector
 
 
 def by_id(found: list[RiskCertificate]) -> dict[str, RiskCertificate]:
@@ -368,3 +369,56 @@ def test_ceilings_whose_squares_are_no_numbers(ceiling: float) -> None:
     game = play(ProjectedGradient(L2Ball(1.0), Constant(0.1)), np.zeros((20, 2)))
     found = by_id(game.risks(ceiling=ceiling, independent=True))
     assert ("O2B-EB" in found) == (ceiling < 1)
+
+
+class Cheap(Loss):
+    """3|p − y|, which says that its slope is 0.01 at most."""
+
+    def at(self, p: float, y: float) -> tuple[float, float]:
+        return 3 * abs(p - y), 3.0 if p > y else -3.0
+
+    def highest(self, reach: float, label: float) -> float:
+        return 3 * (reach + label)
+
+    @property
+    def lipschitz(self) -> float:
+        return 0.01
+
+
+class Short(L2Ball):
+    """A ball that says it is a hundredth as large as it is."""
+
+    def projection(self, v: Vector) -> Vector:
+        return v / max(1.0, float(np.linalg.norm(v)) / self.radius)
+
+    def factor(self, mass: float) -> float:
+        return min(1.0, self.radius / math.sqrt(mass)) if mass > 0 else 1.0
+
+    def reach(self, q: float, d: int) -> float:
+        return 0.01 * self.radius
+
+    def support(self, v: Vector) -> float:
+        return self.radius * float(np.linalg.norm(v))
+
+    def diameter(self, d: int) -> float:
+        return 0.02 * self.radius
+
+    def covers(self, other: Domain, d: int) -> bool:
+        return other.reach(2, d) <= self.radius
+
+
+@pytest.mark.parametrize(
+    ("learner", "name"),
+    [
+        (Linear(Cheap(), ProjectedGradient(Reals(), InverseTime(0.5)), Average(), ridge=0.5), "COR-13a"),
+        (Linear(Cheap(), ProjectedGradient(L2Ball(5.0), Constant(0.1)), Average()), "THM-14.9"),
+        (Linear(Absolute(), ProjectedGradient(Short(5.0), Constant(0.1)), Average()), "THM-14.9"),
+        (Linear(Absolute(), ProjectedGradient(Short(5.0), InverseTime(0.5)), Average(), ridge=0.5), "COR-13a"),
+    ],
+)
+def test_nothing_is_promised_by_parts_that_are_not_what_they_say(learner: Linear, name: str) -> None:
+    y = np.random.default_rng(8).normal(1.0, 1.0, 50)
+    run = train(learner, np.ones((50, 1)), y, compiled=False)
+    found = by_id(run.promised_risks(np.array([1.0]), np.ones((50, 1)), y))[name]
+    assert not run.certificate.premises_hold
+    assert not found.premises_hold
