@@ -26,6 +26,7 @@ from lowregret.errors import DataError, DivergedError, PartError, StoreError
 from lowregret.learner.kernel_perceptron import (
     CAPACITY,
     KernelPerceptron,
+    Polynomial,
     Support,
     learn_kernel_rows,
     score_kernel_rows,
@@ -48,6 +49,7 @@ from lowregret.rows import Features, Rows, as_rows
 from lowregret.run.schema import KernelSchema
 from lowregret.state import (
     COUNTS,
+    DIMENSION,
     ENERGY,
     FIRST_RATE,
     LARGEST,
@@ -68,6 +70,7 @@ from lowregret.zoo import perceptron
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+SAFE = 4.0  # times rounding is what no kernel of the user's own, however computed, is blamed for
 TRIED = 32  # rows of the support on which a kernel of the user's own is tried
 
 
@@ -150,10 +153,14 @@ class KernelRun(Saved):
     @property
     def certificates(self) -> list[Certificate]:
         """All certificates that speak of the Perceptron, against all u of norm ≤ 1 in the kernel's space."""
-        return self._trusted(evaluate(self._evidence(self._ledger())))
+        ledger = self._ledger()
+        return self._trusted(evaluate(self._evidence(ledger)), self._refuted(ledger))
 
-    def _trusted(self, found: list[Certificate]) -> list[Certificate]:
-        """The certificates with the premise that a kernel of the user's own is one, tried on rows of the support."""
+    def _trusted(self, found: list[Certificate], refuted: str) -> list[Certificate]:
+        """The certificates with the premise that a kernel of the user's own is one, tried on rows of the support.
+
+        `refuted` is a square below 0 that was met elsewhere, in words.
+        """
         if not is_own(self.learner.kernel):
             return found
         rows = self.support.rows[: self.support.size]
@@ -165,7 +172,8 @@ class KernelRun(Saved):
         uneven = float(np.max(np.abs(gram - gram.T), initial=0.0))
         size = TOLERANCE * float(np.max(np.abs(gram), initial=0.0)) * max(len(picked), 1)
         holds = bool(values[0] >= -size and uneven <= size)
-        premise = Premise("the kernel is symmetric and positive semi-definite", holds, float(values[0]))
+        name, seen = "the kernel is symmetric and positive semi-definite", refuted or float(values[0])
+        premise = Premise(name, holds and not refuted, seen)
         return [replace(c, premises=(*c.premises, premise)) for c in found]
 
     @property
@@ -179,7 +187,7 @@ class KernelRun(Saved):
         history = [*self.history, self._ledger()]
         if len(history) > 1 and np.array_equal(history[-1], history[-2]):
             history.pop()
-        found = [self._trusted(evaluate(self._evidence(row)))[0] for row in history]
+        found = [self._trusted(evaluate(self._evidence(row)), self._refuted(row))[0] for row in history]
         return Trace(
             np.array([row[SUMS + ROUNDS] for row in history], np.int64),
             np.array([row[TOTAL] for row in history]),
@@ -218,7 +226,11 @@ class KernelRun(Saved):
         energy, largest = float(self.support.sums[ENERGY]), math.sqrt(self.support.sums[LARGEST])
         norm, margin = math.sqrt(max(square, 0.0)), float(np.min(y * of_u))
         told = Told(self.mistakes, f, norm, energy, largest, margin, size)
-        return self._trusted(perceptron_bounds(told, self.rounds, x.shape[1] + y.size))
+        operations = self._operations + y.size
+        refuted = self._refuted(self._ledger())
+        if square < -SAFE * EPSILON * operations * size * size:
+            refuted = f"αᵀKα = {square:.6g} < 0"
+        return self._trusted(perceptron_bounds(told, self.rounds, operations), refuted)
 
     def risks(self, delta: float = 0.05, *, independent: bool = False) -> list[RiskCertificate]:
         """Bounds on the error of rows yet to come, of a model drawn from the run; independent rows are your word."""
@@ -254,19 +266,38 @@ class KernelRun(Saved):
         """The ledger as theorems on mirror descent with η = 1 see it.
 
         θ = Σ_{t∈M} y_t φ(x_t) grows in round t ∈ M by ‖θ_{t+1}‖² − ‖θ_t‖² = 2 y_t p_t + K(x_t, x_t), and TOTAL is
-        Σ_{t∈M} (1 − y_t p_t): so Σ⟨w_t, z_t⟩ = TOTAL − |M|, and ‖θ‖² = Σ_{t∈M} K(x_t, x_t) − 2(TOTAL − |M|). That is a
-        difference of larger numbers, so what they may be off by is added: each p_t is a sum of up to |M| kernels, and
-        Σ_sΣ_t|K(x_s, x_t)| ≤ |M|·Σ_{t∈M} K(x_t, x_t).
+        Σ_{t∈M} (1 − y_t p_t): so Σ⟨w_t, z_t⟩ = TOTAL − |M|.
         """
         sums, counts = ledger[:SUMS].copy(), ledger[SUMS:].astype(np.int64)
         sums[LINEAR] = sums[TOTAL] - counts[MISTAKES]
-        made = int(counts[MISTAKES])
-        terms = (2 * made + 1) * sums[ENERGY] + 2 * (sums[TOTAL] + made)
-        off = EPSILON * (made + self.support.dimension + EXTRA) * terms
-        sums[MASS] = max(sums[ENERGY] - 2 * sums[LINEAR], 0.0) + off
+        square, off = self._length(ledger)
+        sums[MASS] = max(square, 0.0) + off
         sums[STEPPED], sums[FIRST_RATE], sums[LAST_RATE] = sums[ENERGY], 1.0, 1.0
+        counts[DIMENSION] = self._operations  # of which rounding goes by
         height = self.comparator.radius * math.sqrt(sums[MASS])
         return Evidence(perceptron(), self.comparator, sums, counts, height)
+
+    def _length(self, ledger: Vector) -> tuple[float, float]:
+        """‖θ‖² = Σ_{t∈M} K(x_t, x_t) − 2(TOTAL − |M|), and by how much that may be off.
+
+        It is a difference of larger numbers: each p_t is a sum of up to |M| kernels, and Σ_sΣ_t|K(x_s, x_t)| is at most
+        |M|·Σ_{t∈M} K(x_t, x_t).
+        """
+        made, energy, total = int(ledger[SUMS + MISTAKES]), float(ledger[ENERGY]), float(ledger[TOTAL])
+        terms = (2 * made + 1) * energy + 2 * (total + made)
+        return energy - 2 * (total - made), EPSILON * (made + self._operations + EXTRA) * terms
+
+    def _refuted(self, ledger: Vector) -> str:
+        """That ‖θ‖² is below 0, if so, by more than rounding: no kernel has such a sum."""
+        square, off = self._length(ledger)
+        least = -SAFE * off - TOLERANCE * float(ledger[ENERGY])
+        return f"‖Σ y_t φ(x_t)‖² = {square:.6g} < 0" if square < least else ""
+
+    @property
+    def _operations(self) -> int:
+        """How many roundings a value of the kernel is made of: those of ⟨a, b⟩ count as often as it is multiplied."""
+        d, kernel = self.support.dimension, self.learner.kernel
+        return kernel.degree * (d + 2) if isinstance(kernel, Polynomial) else d
 
     def _of(self) -> str:
         return type(self.learner.kernel).__name__

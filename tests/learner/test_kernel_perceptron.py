@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -489,3 +490,50 @@ def test_a_kernel_gives_numbers(given: Any) -> None:
 
     with pytest.raises(PartError, match=r"Odd.value must give a number, got"):
         train(KernelPerceptron(Odd()), np.ones((2, 1)), [1.0, -1.0], compiled=False)
+
+
+class Repelling(Kernel):
+    """1 of a row and itself, and −1/40 of any two others: no kernel of more than 41 rows."""
+
+    def value(self, a: Vector, b: Vector) -> float:
+        same = True
+        for j in range(a.size):
+            same = same and a[j] == b[j]
+        return 1.0 if same else -1 / 40
+
+
+def test_a_kernel_that_the_ledger_refutes_fails_the_premise() -> None:
+    """‖θ‖² = Σ_{t∈M} K(x_t, x_t) − 2Σ⟨w_t, z_t⟩ is below 0 although few rows of the support show nothing."""
+    X, y = np.arange(1.0, 151.0)[:, None], np.ones(150)
+    run = train(KernelPerceptron(Repelling()), X, y, compiled=False)
+    for c in (*run.certificates, *run.mistake_certificates(np.ones(150) * (X[:, 0] < 20), X, y)):
+        assert not c.premises_hold, c
+        assert any("< 0" in str(p.observed) for p in c.premises)
+    assert np.isnan(run.trace.bound[-1])
+    few = train(KernelPerceptron(Repelling()), X[:30], y[:30], compiled=False)
+    assert few.certificate.premises_hold
+
+
+def test_a_comparator_whose_square_is_below_zero_fails_the_premise() -> None:
+    """αᵀKα = −1e-10 where its terms are as large as 1."""
+
+    class Nearly(Kernel):
+        def value(self, a: Vector, b: Vector) -> float:
+            return float(a[0] * b[0] - 1e-10 * a[1] * b[1])
+
+    X, y = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([1.0, -1.0])
+    run = train(KernelPerceptron(Nearly()), X, y, compiled=False)
+    found = run.mistake_certificates([1.0, -1.0], X, y)
+    assert not any(c.premises_hold for c in found)
+    assert all("αᵀKα" in str(c.premises[-1].observed) for c in found)
+    assert all(c.premises_hold for c in run.mistake_certificates([1.0, 1.0], X, y) if c.id != "PERC-MARGIN")
+
+
+@pytest.mark.parametrize("degree", [2, 100, 1024])
+def test_high_powers_are_not_proved_below_the_exact_regret(degree: int) -> None:
+    """Against u = φ(x)/‖φ(x)‖ the regret of one row is √K(x, x): rounding of x² counts `degree` times."""
+    for k in range(40):
+        x = math.sqrt(0.5 ** (1 / degree) * (0.9999 + 2.5e-6 * k))
+        run = train(KernelPerceptron(Polynomial(degree, 0.0)), [[x]], [1.0], compiled=False)
+        exact, proved = Fraction(x) ** degree, Fraction(run.certificate.proved)
+        assert exact <= proved
