@@ -174,6 +174,21 @@ def test_realised_regret_is_against_all_experts() -> None:
     assert found.bound >= found.details["expected"] + found.details["luck"]
 
 
+def test_an_expert_without_weight_is_not_drawn() -> None:
+    """All weight on the first expert, whose costs are 0: drawing the second, of cost 1, is no bad luck."""
+    weights, costs = np.tile([1.0, 0.0], (400, 1)), np.tile([0.0, 1.0], (400, 1))
+    drawn = np.zeros(400, int)
+    record = ExpertRecord(costs, weights)
+    fair = regret(record, Realised(drawn)).certificate
+    assert fair is not None
+    assert fair.premises_hold
+    drawn[7:] = 1
+    found = regret(record, Realised(drawn)).certificate
+    assert found is not None
+    assert not found.premises_hold
+    assert found.premises[-1].observed == "round 7: expert 1 was drawn, whose weight is 0"
+
+
 def test_bounds_of_a_weighted_mean_are_none_of_the_sum() -> None:
     centres = np.random.default_rng(0).normal(size=(50, 2))
     game = play(ProjectedGradient(L2Ball(1.0), WeightedInverseTime(1.0)), map(QuadraticFunction, centres), dimension=2)

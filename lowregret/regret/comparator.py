@@ -159,13 +159,22 @@ class Realised(Comparator):
             bound=bound + luck,
             premises=(
                 Premise("costs in [0, 1], weights that sum to 1", unit, [costs.min(), costs.max()]),
-                Premise("experts are drawn by the weights, after the costs of their round were fixed (assumed)", True),
+                _by_weights(weights, drawn),
             ),
             measure="realised regret",
         )
         details = {"expected": expected, "luck": luck, "delta": self.delta}
         mine = costs[np.arange(rounds), drawn]
         return Regret("realised", mine, costs[:, best], best, certificate=certificate, details=details)
+
+
+def _by_weights(weights: Any, drawn: Any) -> Premise:
+    """That experts were drawn by the weights, refuted by the first that had none."""
+    name = "experts are drawn by the weights, after the costs of their round were fixed (assumed)"
+    never = np.flatnonzero(weights[np.arange(drawn.size), drawn] <= 0)
+    if not never.size:
+        return Premise(name, True)
+    return Premise(name, False, f"round {never[0]}: expert {drawn[never[0]]} was drawn, whose weight is 0")
 
 
 @dataclass(frozen=True)
