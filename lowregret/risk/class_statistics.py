@@ -31,7 +31,7 @@ _JUDGE = Linear(SameClass(), MirrorDescent(Euclidean(), Constant(1.0)))
 class ClassTally(Tally):
     """Classes by number. The bit that is tested for drift is whether the number lies above the mean of the first block:
 
-    what a class's number is was settled by then, or it is above all of them.
+    what a class's number is was settled by then, or it is above all of them. `composition.py` asks more of them.
     """
 
     def __init__(self, arrays: dict[str, Any] | None = None) -> None:

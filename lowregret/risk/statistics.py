@@ -16,6 +16,8 @@ import numpy as np
 from lowregret.compile.call import call
 from lowregret.compile.kernel import kernel
 from lowregret.learner.linear import Linear
+from lowregret.risk.composition import composition_evidence, count_classes, end_spans, first_chain, first_spans
+from lowregret.risk.extremes import HIGH, SEEN, count_extremes, end_frames, extremes_evidence, first_frames
 from lowregret.risk.independence import close_block, evidence, first_levels
 from lowregret.risk.repetition import Repetition
 from lowregret.rows import Rows, Sparse
@@ -69,7 +71,7 @@ TALLIES = len(SUM_NAMES)
 @kernel
 def count_rows(learner: Linear, x: Rows, y: Vector, weights: Vector, scores: Vector, tally: Any, end: int) -> None:
     """Count the first `end` rows, which were learnt: O(1) a row, O(nnz) if past iterates matter to the output."""
-    sums, counts, levels, warm = tally
+    sums, counts, levels, others, warm = tally
     i = 0
     while i < end:
         stop, weight, mistakes = min(end, i + BLOCK - counts[ROUNDS] % BLOCK), 1.0, counts[MISTAKES]
@@ -82,9 +84,8 @@ def count_rows(learner: Linear, x: Rows, y: Vector, weights: Vector, scores: Vec
         count_labels(learner, y, scores, sums, counts, i, stop)
         sums[WEIGHT] += weight * (stop - i)
         sums[WRONG] += weight * (counts[MISTAKES] - mistakes)
-        if counts[ROUNDS] < warm:
-            for k in range(i, stop):
-                sums[LABELS] += y[k]
+        if warm > 0:
+            count_drift(y, sums, counts, others, i, stop)
         if learner.output.averages():
             for k in range(i, stop):
                 count_loss(learner, x, k, y[k], scores[k], sums, counts[ROUNDS] + k - i + 1)
@@ -92,6 +93,9 @@ def count_rows(learner: Linear, x: Rows, y: Vector, weights: Vector, scores: Vec
         i = stop
         if counts[ROUNDS] % BLOCK == 0:
             end_block(sums, counts, levels, warm)
+            if warm > 0:
+                end_frames(others[0])
+                end_spans(others[2])
 
 
 def count_labels(learner: Linear, y: Vector, scores: Vector, sums: Vector, counts: Any, begin: int, end: int) -> None:
@@ -106,6 +110,17 @@ def count_labels(learner: Linear, y: Vector, scores: Vector, sums: Vector, count
     counts[MISTAKES] += mistakes
     counts[ONES] += ones
     counts[BEFORE] = 1 if y[end - 1] > threshold else 0
+
+
+def count_drift(y: Vector, sums: Vector, counts: Any, others: Any, begin: int, end: int) -> None:
+    """Show labels that are not two, of rows of one block, to what settles a threshold and to the further tests."""
+    frames, chain, spans = others
+    if counts[ROUNDS] < BLOCK:
+        for i in range(begin, end):
+            sums[LABELS] += y[i]
+    if chain.shape[0] > 0 and frames[0, SEEN] >= BLOCK:
+        count_classes(chain, spans, y, frames[0, HIGH], begin, end)
+    count_extremes(frames, y, begin, end)
 
 
 def count_loss(learner: Linear, x: Rows, i: int, y: float, p: float, sums: Vector, t: int) -> None:
@@ -155,6 +170,8 @@ class Tally:
         self.sums = told.get("tally.sums", np.zeros(TALLIES))
         self.counts = told.get("tally.counts", np.zeros(COUNTS, np.int64))
         self.levels = told.get("tally.levels", first_levels())
+        self.frames = told.get("tally.frames", first_frames())
+        self.chain, self.spans = told.get("tally.chain", first_chain()), told.get("tally.spans", first_spans())
         self.repetition, self._said = Repetition(told), False  # whether rows come again, found out or said
         if "tally.sums" not in told:
             self.sums[THRESHOLD] = 0.0 if classifies else math.inf
@@ -170,7 +187,8 @@ class Tally:
     ) -> None:  # fmt: skip
         """Count the first `end` rows of a batch, which were learnt, with more columns if `learnt` says so."""
         prints = self._prints(x, y, end) if self.counts[PRINTED] < SAMPLE else self.counts[PRINTED:AGAIN]
-        into = (self.sums, self.counts, self.levels, self._warm)
+        others = self.frames, self.chain if self._warm and self.classifies else self.chain[:0], self.spans
+        into = (self.sums, self.counts, self.levels, others, self._warm)
         call(count_rows, compiled, learner.judge, x if learnt is None else learnt, y, w, scores, into, end)
         self.counts[PRINTED:AGAIN] = prints
         if not self._said:
@@ -204,6 +222,7 @@ class Tally:
     def arrays(self) -> dict[str, Any]:
         """The arrays that a file must keep to go on counting."""
         found = {"tally.sums": self.sums, "tally.counts": self.counts, "tally.levels": self.levels}
+        found |= {"tally.frames": self.frames, "tally.chain": self.chain, "tally.spans": self.spans}
         return found | self.repetition.arrays()
 
     # ---- results -----------------------------------------------------------------------------------------------------
@@ -254,7 +273,15 @@ class Tally:
 
     @property
     def dependence(self) -> float:
-        """ln E against independent labels: see `independence.py`."""
+        """ln E against independent labels: the mean of what `independence.py` and, unless they are two, another find.
+
+        Numbers of classes rise as these are first met, so that their extremes tell nothing.
+        """
         bits = max(self.rounds - self._warm, 0)
         ones, both, last, _, marked = (int(n) for n in self.counts[ONES : MARKED_ONES + 1])
-        return evidence(bits, ones, both, last, self.levels, ones - marked, bits % BLOCK)
+        found = [evidence(bits, ones, both, last, self.levels, ones - marked, bits % BLOCK)]
+        if self._warm:
+            classes = self.classifies
+            found += [composition_evidence(self.chain, self.spans) if classes else extremes_evidence(self.frames)]
+        top = max(found)
+        return top + math.log(sum(math.exp(one - top) for one in found) / len(found))

@@ -18,13 +18,12 @@ from lowregret.learner.late import LEDGER
 from lowregret.learner.linear import Linear
 from lowregret.learner.multiclass import Multiclass
 from lowregret.learner.schema import UNSIGNED, Demands, ledger_arrays, ledger_demands, ledger_slots, table_demands
-from lowregret.risk import repetition
 from lowregret.risk import statistics as tally
-from lowregret.risk.independence import COUNT, LENGTH, LEVELS, ONES
 from lowregret.risk.kept_trial import FIELDS, PARTS, freezes
 from lowregret.run import metrics
 from lowregret.run.schema_expansion import EXPAND, expansion_arrays, expansion_demands
 from lowregret.run.schema_late import LATE, late_arrays, late_demands
+from lowregret.run.schema_tally import tally_arrays, tally_demands
 from lowregret.state import COUNT_NAMES, COUNTS, DIMENSION, MISTAKES, ROUNDS, SUM_NAMES, SUMS
 from lowregret.store.schema import (
     FLAG,
@@ -87,13 +86,6 @@ class ProofSchema(Schema):
         raise NotImplementedError
 
 
-_SAMPLE = {
-    "tally.prints": Array("uint64", ("sampled",)),
-    "tally.sampled": wholes(repetition.SIZE),
-    "tally.order": floats(1, low=0),
-}
-
-
 class LedgerSchema(ProofSchema):
     """The schema of a run on rows: cells for each feature that was met, the counts behind risk, the model on trial."""
 
@@ -119,14 +111,7 @@ class LedgerSchema(ProofSchema):
         lanes = told.get("lanes", 1)
         found = self.split(told, "table", lanes * self.columns(told))
         found |= self.split(told, "lag", 2 * lanes if learner.output.averages() else 0)
-        found |= super().arrays(told, present) | {
-            "tally.sums": extended(tally.TALLIES),
-            "tally.counts": wholes(tally.COUNTS),
-            "tally.levels": floats(LEVELS, 4),
-            "trial": anything("freezes", PARTS, FIELDS),
-        }
-        if any(name in present for name in _SAMPLE):  # none in files from before rows were sampled
-            found |= _SAMPLE
+        found |= super().arrays(told, present) | tally_arrays(present) | {"trial": anything("freezes", PARTS, FIELDS)}
         if told["seen"] is not None:
             found["columns"] = wholes("met", high=max(told["seen"] - 1, 0), kind="uint64")
         if any(name.startswith("frozen") for name in present):
@@ -250,29 +235,6 @@ def session_demands(arrays: Arrays) -> Demands:
     if "unwritten" in arrays:
         lines = arrays["unwritten"].tobytes().decode(errors="replace")
         yield lines.encode() == arrays["unwritten"].tobytes() and lines.endswith("\n"), "unwritten lines of text"
-
-
-def tally_demands(arrays: Arrays, warm: int) -> Demands:
-    """Conditions on the sums and counts from which risk is computed."""
-    sums, counts, levels = (arrays[f"tally.{name}"] for name in ("sums", "counts", "levels"))
-    rounds, mistakes, ones, both, last, marked_mistakes, marked_ones = counts[: tally.MARKED_ONES + 1].tolist()
-    rest = rounds % tally.BLOCK
-    yield marked_mistakes <= mistakes <= rounds, "tally.counts: mistakes ≤ rounds"
-    yield mistakes - marked_mistakes <= rest and 0 <= ones - marked_ones <= rest, "tally.counts of the present block"
-    yield last <= 1 and last <= ones and both <= ones - last, "tally.counts of bits after bits"
-    yield 2 * ones - last - both <= max(rounds - warm, 0), "tally.counts: ones ≤ rounds"
-    yield counts[tally.PRINTED] <= tally.SAMPLE, "tally.counts of rows that are known again"
-    sizes = [tally.WEIGHTS, tally.SQUARED_WEIGHTS, tally.SPREAD, tally.MISTAKE_SPREAD, tally.LONGEST_ROW]
-    yield np.all(sums[[*sizes, tally.LARGEST_LABEL, tally.WEIGHT, tally.WRONG]] >= 0), "tally.sums ≥ 0"
-    yield not rounds or sums[tally.WEIGHT] > 0, "tally.sums: weight > 0"
-    yield rounds >= warm or sums[tally.THRESHOLD] == np.inf, "tally.sums: no threshold before the first block is full"
-    if "tally.prints" in arrays:
-        yield arrays["tally.prints"].size <= repetition.CAPACITY, f"a sample of {repetition.CAPACITY} rows"
-        _, level, glances, form = arrays["tally.sampled"].tolist()
-        yield glances <= min(level, repetition.QUICK) and level <= 64, "tally.sampled: a level of the sample"
-        yield form <= 1 << 48, "tally.sampled: rows of fewer columns"
-    inside = (levels[:, ONES] >= 0) & (levels[:, ONES] <= levels[:, COUNT]) & (levels[:, COUNT] < levels[:, LENGTH])
-    yield np.all(inside), "tally.levels: ones ≤ bits < length"
 
 
 class RowSchema(LedgerSchema):

@@ -22,7 +22,7 @@ import numpy as np
 Contents = tuple[dict[str, Any], dict[str, Any]]  # description, arrays
 Step = Callable[[str, dict[str, Any], dict[str, Any]], Contents]  # given the kind as well
 
-FORMAT = 11  # raised when readers of the one could not make sense of the other
+FORMAT = 12  # raised when readers of the one could not make sense of the other
 OLDEST = 4  # that can still be read; sums were stored by position before, and rules had other names
 
 
@@ -257,6 +257,20 @@ def from_10(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> C
     return description, arrays
 
 
+def from_11(kind: str, description: dict[str, Any], arrays: dict[str, Any]) -> Contents:
+    """Format 12: tallies know extreme labels and how classes follow each other, of blocks that begin from now on."""
+    for name in [name for name in arrays if name.endswith("tally.levels")]:
+        before = name.removesuffix("levels")
+        counts, place = np.ravel(arrays.get(f"{before}counts", ())), _slot(description, f"{before}counts", "rounds")
+        known = place < counts.size and counts.dtype.kind == "i"  # else the schema will say what is wrong
+        seen = -float(-int(counts[place]) % 64) if known else 0.0  # labels up to the end of the block are skipped
+        frames = [[seen, length, np.inf, -np.inf, 0.0, 0.0, 0.0] for length in (np.inf, 128.0)]
+        spans = [[0.0] * 9 + [length, 0.0] for length in (256.0, 64.0)]
+        arrays[f"{before}frames"], arrays[f"{before}spans"] = np.array(frames), np.array(spans)
+        arrays[f"{before}chain"] = np.zeros((8, 8))
+    return description, arrays
+
+
 STEPS: dict[int, Step] = {
     4: from_4,
     5: from_5,
@@ -265,6 +279,7 @@ STEPS: dict[int, Step] = {
     8: from_8,
     9: from_9,
     10: from_10,
+    11: from_11,
 }  # from format n to n + 1
 
 
