@@ -33,6 +33,7 @@ class Domain(Part):
 
     name: ClassVar[str]  # of a user's own set, that of its class unless it says another
     playable: ClassVar[bool] = False  # whether a rule can keep its iterates in it; else it is for comparators only
+    stepwise: ClassVar[bool] = False  # whether its projections are found step by step, to a tolerance
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

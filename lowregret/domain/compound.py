@@ -21,6 +21,7 @@ class Spectrahedron(Whole):
 
     name: ClassVar[str] = "spectrahedron"
     compilable: ClassVar[bool] = False
+    stepwise: ClassVar[bool] = True
     trace: float = 1.0
 
     def check(self) -> None:
@@ -57,6 +58,7 @@ class Intersection(Whole):
 
     name: ClassVar[str] = "intersection"
     compilable: ClassVar[bool] = False
+    stepwise: ClassVar[bool] = True
     sets: tuple[Domain, ...]
 
     def check(self) -> None:

@@ -63,6 +63,7 @@ class CvxSet(Whole):
 
     name: ClassVar[str] = "cvx"
     compilable: ClassVar[bool] = False
+    stepwise: ClassVar[bool] = True
     constraints: Callable[[Any], list[Any]]
     reach2: float
 
@@ -244,7 +245,7 @@ def missed(domain: Domain, pull: Vector, kappa: float, u: Vector) -> float:
 
     It is concave: at most max_v ⟨v − u, pull − κu⟩ more, 0 at the exact projection of pull/κ.
     """
-    if domain.compilable:
+    if not domain.stepwise:
         return 0.0
     slope = pull - kappa * u
     return max(domain.support(slope) - float(slope @ u), 0.0)
