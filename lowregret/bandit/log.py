@@ -70,6 +70,24 @@ class BanditLog:
         p = self.propensities
         return bool(np.ptp(p) <= 1e-9 * p[0] and p[0] * len(self.names) <= 1 + 1e-6)
 
+    @property
+    def chance(self) -> float:
+        """At most how likely some arm's count is so far off, if all are chosen with the one probability p; else 1.
+
+        2K·e^{−n·max KL(n_a/n ‖ p)}, by Chernoff's bound for each side of each arm.
+        """
+        p, n, k = float(self.propensities[0]), len(self), len(self.names)
+        if not self.uniform or k == 1:
+            return 1.0
+        share = np.bincount(self.arms, minlength=k) / n
+        off = _surprise(share, p) + _surprise(1 - share, 1 - p)
+        return min(1.0, 2 * k * math.exp(-n * float(np.max(off))))
+
+
+def _surprise(share: Vector, p: float) -> Vector:
+    """share·ln(share/p), 0 for no share."""
+    return np.where(share > 0, share * np.log(np.where(share > 0, share, p) / p), 0.0)
+
 
 def bandit_log(
     actions: Any,

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from lowregret.bandit import BanditLog
 from tests.cli.running import process, run, written
 
 pytestmark = pytest.mark.usefixtures("interpreted")
@@ -31,6 +34,7 @@ def test_json(clicks: Path, capsys: pytest.CaptureFixture[str], algorithm: str) 
     found = told.json
     assert found["algorithm"] == algorithm
     assert (found["rows"], found["arms"], found["measure"]) == (4000, 4, "reward")
+    assert 1e-6 < found["propensity"].pop("chance") <= 1.0
     assert found["propensity"] == {"assumed_uniform": False, "low": 0.25, "high": 0.25}
     assert found["best_arms"][0]["arm"] == "c"
     assert found["best_arms"][0]["value"] == pytest.approx(0.6, abs=0.06)
@@ -68,6 +72,25 @@ def test_for_people_with_page_and_picture(clicks: Path, tmp_path: Path, capsys: 
     assert 'src="http' not in text
     assert 'href="http' not in text
     assert picture.stat().st_size > 5000
+
+
+def test_counts_that_refute_uniform_logging(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a log with one arm in 96 % of the rows an interval was told without a word of doubt."""
+    for often, doubted in ((48, True), (17, False)):
+        arms = ["a"] * often + ["b"] * ((50 - often) // 2) + ["c"] * (50 - often - (50 - often) // 2)
+        path = written(tmp_path / "log.csv", ["x,r", *(f"{arm},{k % 2}" for k in range(20) for arm in arms)])
+        said = ("bandit", path, "--action", "x", "--reward", "r")
+        assert ("counts of arms refute" in run(capsys, *said).out) == doubted
+        chance = run(capsys, *said, "--json").json["propensity"]["chance"]
+        assert chance < 1e-200 if doubted else chance == 1.0
+
+
+@given(st.integers(2, 6), st.integers(1, 400), st.integers(0, 2**32 - 1))
+@settings(max_examples=200, deadline=None)
+def test_counts_of_uniform_logging_are_likely(arms: int, rows: int, seed: int) -> None:
+    drawn = np.random.default_rng(seed).integers(0, arms, rows)
+    log = BanditLog(drawn, np.zeros(rows), np.full(rows, 1 / arms), tuple(map(str, range(arms))))
+    assert log.chance > 1e-9
 
 
 def test_logging_that_was_not_uniform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,8 @@ from lowregret.store.replacing import require_place
 from lowregret.words import counted, in_lines, rounded_down, rounded_up
 
 SHOWN = 5  # arms
+UNLIKELY = 1e-6
+REFUTED = f"           which the counts of arms refute (their chance is below {UNLIKELY:g}): no figure below holds"
 
 
 def bandit(args: Namespace) -> int:
@@ -123,6 +125,7 @@ class Study:
                 else f"logged with probability {p[0]:.4g} throughout" if log.uniform
                 else f"logged with probabilities from {np.min(p):.3g} to {np.max(p):.3g}"
             ),
+            *([REFUTED] if log.chance < UNLIKELY else []),
             f"logging    {line(self.logging)}",
             f"arms       always choosing one arm, the {len(self.best_arms)} best of {len(log.names):,} by SNIPS "
             "(intervals for all of them at once):",
@@ -177,6 +180,7 @@ class Study:
             "measure": log.measure,
             "propensity": {
                 "assumed_uniform": log.assumed,
+                "chance": log.chance,
                 "low": float(np.min(log.propensities)),
                 "high": float(np.max(log.propensities)),
             },
