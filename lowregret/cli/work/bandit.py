@@ -25,7 +25,7 @@ from lowregret.words import counted, in_lines, rounded_down, rounded_up
 
 SHOWN = 5  # arms
 UNLIKELY = 1e-6
-REFUTED = f"           which the counts of arms refute (their chance is below {UNLIKELY:g}): no value of another policy holds"
+REFUTED = f"           which the counts of arms refute (chance below {UNLIKELY:g}): no value of another policy holds"
 
 
 def bandit(args: Namespace) -> int:
